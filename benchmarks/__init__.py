@@ -1,0 +1,1 @@
+"""Measurements of the aggregation methods, each one command that prints a table."""

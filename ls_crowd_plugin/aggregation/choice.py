@@ -1,0 +1,282 @@
+"""Which form of which method: named forms, GEM's choice among its own, and `auto`, each with its reason in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from .answers import Answers, Floats
+from .calibration import Calibration, calibrate
+from .fit import Fit, Progress
+from .habits import fit_habits, table_size
+from .paper import fit_paper
+from .skill import SPREADS, fit_skill
+from .weighted import fit_hyb, fit_neg, fit_plurality, fit_sw
+
+MOST_TABLE = 4e6  # habit tables larger than this are not tried: many labels times many annotators
+MOST_CELLS = 2e8  # nor are posteriors over this many (task, label) pairs
+SAMPLE_ANSWERS = 100_000  # forms are compared on at most about so many answers
+LEAST_GOLD = 10  # fewer gold tasks than this cannot tell forms apart
+FOLDS = 4
+SHARPNESS = 0.01  # nats per answer by which a form must fall behind to lose weight by a factor of e
+LEAST_WEIGHT = 0.05
+
+
+@dataclass(frozen=True)
+class Form:
+    """A way to fit, with the words that explain it."""
+
+    description: str
+    fit: Callable[..., Fit]
+    all_labels: bool = False  # needs every label of a question as an option of each item
+
+    def __call__(self, answers: Answers, progress: Callable[[float], None], **options: float) -> Fit:
+        return self.fit(answers.with_all_options() if self.all_labels else answers, progress, **options)
+
+
+FORMS: dict[str, Form] = {
+    "paper": Form("one skill each, difficulty of every task estimated: the paper's form", fit_paper),
+    "paper-tied": Form("the paper's form with one discrimination for all", partial(fit_paper, tied=True)),
+    "paper-complex": Form("the paper's form with crafty adversaries", partial(fit_paper, complex_=True)),
+    "skill-0": Form("one skill each, tasks equally hard", partial(fit_skill, spread=0.0)),
+    "skill-1": Form("one skill each, difficulty integrated out, small spread", partial(fit_skill, spread=1.0)),
+    "skill-2": Form("one skill each, difficulty integrated out, medium spread", partial(fit_skill, spread=2.0)),
+    "skill-4": Form("one skill each, difficulty integrated out, large spread", partial(fit_skill, spread=4.0)),
+    "habits-1": Form("label-dependent mistakes, tasks equally hard", partial(fit_habits, grades=1), True),
+    "habits-2": Form("label-dependent mistakes, two grades of difficulty", partial(fit_habits, grades=2), True),
+    "habits-3": Form("label-dependent mistakes, three grades of difficulty", partial(fit_habits, grades=3), True),
+}
+WEIGHTED: dict[str, Callable[..., Fit]] = {"neg": fit_neg, "sw": fit_sw, "hyb": fit_hyb}
+OTHERS: dict[str, Form] = {
+    "neg": Form("weighted plurality with negative weights", fit_neg),
+    "plu": Form("plurality", fit_plurality),
+}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A fit, the method and form it came from, and why."""
+
+    fit: Fit
+    method: str
+    form: str
+    why: str
+    calibration: Calibration
+
+
+def fit_method(answers: Answers, method: str, form: str | None, seed: int, progress: Progress) -> Choice:
+    """Fits `method`; `form` names one of FORMS for GEM, or `printed` for NEG, SW and HYB; None leaves it open."""
+    if method == "auto":
+        return _auto(answers, seed, progress)
+    told = partial(progress, method)
+    if method == "gem" and form is not None:
+        fit = FORMS[form](answers, told)
+        return _chosen(fit, "gem", form, f"{form} ({FORMS[form].description}) was asked for.")
+    if method == "gem":
+        tried, why = _explore(answers, seed, progress)
+        name, fit = next(iter(tried.items()))
+        return _chosen(fit, "gem", name, f"{name} ({FORMS[name].description}) {why}")
+    if method == "plu":
+        fit = fit_plurality(answers, told)
+    else:
+        fit = WEIGHTED[method](answers, told, printed=form == "printed")
+    return _chosen(fit, method, fit.form, f"{method} was asked for.")
+
+
+def _chosen(fit: Fit, method: str, form: str, why: str) -> Choice:
+    calibration = calibrate(fit.answers, fit.posterior, fit.unchosen, fit.answers.gold_option)
+    return Choice(fit, method, form, why, calibration)
+
+
+def _explore(answers: Answers, seed: int, progress: Progress) -> tuple[dict[str, Fit], str]:
+    """GEM's forms by evidence, the best first, and why the first is best.
+
+    Spreads and grades are raised as long as that raises the evidence. On a large crowd the forms are compared on a
+    sample of its tasks; only the best is then fitted to all.
+    """
+    sample = _sample(answers, seed, SAMPLE_ANSWERS)
+    tried: dict[str, Fit] = {}
+    skill = [f"skill-{spread:g}" for spread in SPREADS]
+    habits, left_out = _habit_forms(answers)
+    least = -np.inf  # a form below this would not count even in an average
+    for ladder in (habits, skill):
+        for position, name in enumerate(ladder):
+            tried[name] = FORMS[name](sample, partial(progress, f"trying {name}"), floor=least)
+            behind = -np.log(LEAST_WEIGHT) * SHARPNESS * len(sample.answer_item)
+            least = max(least, tried[name].objective - behind)
+            if position and tried[name].objective <= tried[ladder[position - 1]].objective:
+                break
+    ranked = sorted(tried, key=lambda name: -tried[name].objective)
+    best, second = ranked[0], ranked[1]
+    margin = (tried[best].objective - tried[second].objective) / max(len(sample.answer_item), 1)
+    why = f"explains the answers best of {len(tried)} forms: by {margin:.4f} nats per answer more than {second}"
+    if sample is not answers:
+        why += f", on a sample of {len(sample.answer_item):,} answers"
+        tried = {best: FORMS[best](answers, partial(progress, best))}
+        ranked = [best]
+    return {name: tried[name] for name in ranked}, f"{why}.{left_out}"
+
+
+def _habit_forms(answers: Answers) -> tuple[list[str], str]:
+    """The label-dependent forms whose tables are small enough, and a sentence where some are not."""
+    cells = float(answers.label_count.sum())
+    names = [
+        f"habits-{grades}"
+        for grades in (1, 2, 3)
+        if table_size(answers, grades) <= MOST_TABLE and cells * grades <= MOST_CELLS
+    ]
+    if len(names) == 3:
+        return names, ""
+    which = "The label-dependent forms were" if not names else f"More grades than {names[-1]} has were"
+    return names, f" {which} left out: their tables would hold more than {MOST_TABLE:,.0f} numbers."
+
+
+def _auto(answers: Answers, seed: int, progress: Progress) -> Choice:
+    if len(answers.annotators) == 1 or answers.answers_per_item.max() <= 1:
+        fit = fit_plurality(answers, partial(progress, "plu"))
+        return _chosen(fit, "plu", fit.form, "No task has answers of two people: there is nothing to compare.")
+    tried, why = _explore(answers, seed, progress)
+    members = _members(tried)
+    form = next(iter(members)) if len(members) == 1 else "average"
+    if len(members) == 1:
+        reason = f"{form} ({FORMS[form].description}) {why}"
+    else:
+        names = ", ".join(f"{name} ({weight:.0%})" for name, weight in members.items())
+        reason = (
+            f"The posteriors of {names} are averaged: they explain the answers about equally well"
+            f" and how well a form explains answers does not tell how near it is to the truth. The first {why}"
+        )
+    gold = _gold_to_judge_by(answers)
+    if gold < LEAST_GOLD:
+        fit = _average(tried, members)
+        few = f" Gold on {gold} answered task(s) is too little to choose by." if gold else ""
+        return _chosen(fit, "gem", form, reason + few)
+    return _by_gold(answers, tried, members, form, reason, seed, progress)
+
+
+def _members(tried: dict[str, Fit]) -> dict[str, float]:
+    """Weights of the forms to average: exp of the evidence per answer they lack, in units of SHARPNESS."""
+    answers = max(len(next(iter(tried.values())).answers.answer_item), 1)
+    best = max(fit.objective for fit in tried.values())
+    weight = {name: np.exp((fit.objective - best) / answers / SHARPNESS) for name, fit in tried.items()}
+    total = sum(weight.values())
+    kept = {name: value / total for name, value in weight.items() if value / total >= LEAST_WEIGHT}
+    total = sum(kept.values())
+    return {name: float(value / total) for name, value in kept.items()}
+
+
+def _average(tried: dict[str, Fit], members: dict[str, float]) -> Fit:
+    """The members' posteriors averaged; what is said of annotators and difficulty is the best member's."""
+    first = tried[next(iter(members))]
+    if len(members) == 1:
+        return first
+    everywhere = first.answers.with_all_options()
+    posterior = sum(
+        (weight * _everywhere(tried[name], everywhere) for name, weight in members.items()),
+        np.zeros(len(everywhere.option_item)),
+    )
+    return replace(
+        first, answers=everywhere, form="average", posterior=posterior, unchosen=np.zeros(len(everywhere.items))
+    )
+
+
+def _everywhere(fit: Fit, everywhere: Answers) -> Floats:
+    """[O] the posterior of a fit over every label of every item."""
+    if len(fit.posterior) == len(everywhere.option_item):
+        return fit.posterior
+    posterior = fit.unchosen[everywhere.option_item]
+    own = fit.answers
+    first = own.choice_start[own.item_question]
+    place = everywhere.option_start[own.option_item] + own.option_choice - first[own.option_item]
+    posterior[place] = fit.posterior
+    return posterior
+
+
+def _gold_to_judge_by(answers: Answers) -> int:
+    return int(((answers.gold_option >= 0) & (answers.answers_per_item > 0) & (answers.label_count > 1)).sum())
+
+
+def _by_gold(
+    answers: Answers,
+    tried: dict[str, Fit],
+    members: dict[str, float],
+    form: str,
+    reason: str,
+    seed: int,
+    progress: Progress,
+) -> Choice:
+    """Cross-validated gold: the form chosen by evidence stays unless another is better by more than one paired
+    standard error on gold tasks whose gold label it did not see."""
+    skill = next((name for name in tried if name.startswith("skill")), None)
+    forms: dict[str, Form] = {name: FORMS[name] for name in members}
+    if skill is not None:
+        forms[skill] = FORMS[skill]
+    forms.update(OTHERS)
+    sample = _sample(answers, seed, SAMPLE_ANSWERS)
+    everywhere = sample.with_all_options()
+    unseen = _unseen(sample, everywhere, forms, seed, progress)
+    unseen[form] = sum((weight * unseen[name] for name, weight in members.items()), np.zeros(len(unseen["plu"])))
+    judged = np.flatnonzero((everywhere.gold_option >= 0) & (sample.answers_per_item > 0) & (sample.label_count > 1))
+    right = {name: _share_right(everywhere, unseen[name], judged) for name in unseen}
+    best, best_lead = form, 0.0
+    for name in sorted(unseen):
+        difference = right[name] - right[form]
+        error = float(difference.std(ddof=1) / np.sqrt(len(judged)))
+        lead = float(difference.mean())
+        if lead > max(error, best_lead) + 1e-12:
+            best, best_lead = name, lead
+    calibration = calibrate(everywhere, unseen[best], np.zeros(len(everywhere.items)), everywhere.gold_option)
+    share = f"{right[best].mean():.1%} of {len(judged)} gold tasks right when their gold is hidden"
+    if best == form:
+        return Choice(_average(tried, members), "gem", form, f"{reason} Gold agrees: {share}.", calibration)
+    method = best if best in OTHERS else "gem"
+    fit = tried[best] if best in tried else forms[best](answers, partial(progress, best))
+    why = f"Gold decides for {best} ({forms[best].description}): {share}, against {right[form].mean():.1%} with {form}."
+    return Choice(fit, method, best, why, calibration)
+
+
+def _unseen(
+    sample: Answers, everywhere: Answers, forms: dict[str, Form], seed: int, progress: Progress
+) -> dict[str, Floats]:
+    """For each form, [O] what the crowd says of every gold item by a fit that did not see its gold label."""
+    gold_items = np.flatnonzero(sample.gold_option >= 0)
+    fold = np.full(len(sample.items), -1)
+    fold[gold_items] = np.random.default_rng(seed).permutation(len(gold_items)) % FOLDS
+    unseen: dict[str, Floats] = {}
+    for done, (name, form) in enumerate(forms.items()):
+        posterior = np.zeros(len(everywhere.option_item))
+        for part in range(FOLDS):
+            progress("checking against gold", (done + part / FOLDS) / len(forms))
+            hidden = fold == part
+            fit = form(sample.with_gold(np.where(hidden, -1, sample.gold_option).astype(np.int32)), _silent)
+            of_hidden = hidden[everywhere.option_item]
+            posterior[of_hidden] = _everywhere(fit, everywhere)[of_hidden]
+        unseen[name] = posterior
+    return unseen
+
+
+def _share_right(everywhere: Answers, posterior: Floats, judged: npt.NDArray[np.int64]) -> Floats:
+    """One for each judged item whose most probable label is the gold one; a tie counts its share."""
+    top = np.maximum.reduceat(posterior, everywhere.option_start)
+    best = (posterior >= top[everywhere.option_item] - 1e-9).astype(float)
+    best /= np.add.reduceat(best, everywhere.option_start)[everywhere.option_item]
+    return np.asarray(best[everywhere.gold_option[judged]])
+
+
+def _sample(answers: Answers, seed: int, most: int) -> Answers:
+    """At most about `most` answers: all gold items, and others drawn at random."""
+    if len(answers.answer_item) <= 2 * most:
+        return answers
+    first = answers.gold_option < 0
+    order = np.lexsort((np.random.default_rng(seed).random(len(answers.items)), first))
+    running = np.cumsum(answers.answers_per_item[order])
+    keep = np.sort(order[: max(int(np.searchsorted(running, most)), 1)])
+    return answers.only(keep)
+
+
+def _silent(fraction: float) -> None:
+    """Progress of a fit inside another's is not shown."""

@@ -1,0 +1,120 @@
+"""`ls-crowd aggregate`: answers in a CSV file become labels, confidences and scores of annotators in a directory."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .files import check_output_directory, csv_lines, parse_labels, read_answers, read_gold, write_directory
+from .progress import ProgressDisplay
+from .summary import summary
+
+if TYPE_CHECKING:
+    from ..aggregation import Consensus
+
+# As `aggregation.METHODS`, which help must not import; a test compares them.
+METHODS = ("auto", "gem", "neg", "sw", "hyb", "plu")
+
+TASK_COLUMNS = ("task", "label", "confidence", "difficulty", "answers")
+ANNOTATOR_COLUMNS = (
+    "annotator",
+    "answers",
+    "gold_answers",
+    "gold_correct",
+    "skill",
+    "skill_se",
+    "adversary_probability",
+    "weight",
+    "accuracy",
+    "verdict",
+)
+FILES = ("consensus.csv", "annotators.csv", "run.json")
+
+
+@click.command(short_help="Labels and scores from a CSV file of answers.")
+@click.argument("answers_file", metavar="ANSWERS.csv", type=click.Path(path_type=Path))
+@click.option("--gold", "gold_file", metavar="GOLD.csv", type=click.Path(path_type=Path), help="Known labels.")
+@click.option("--method", type=click.Choice(METHODS), default="auto", show_default=True, help="How labels are found.")
+@click.option("--form", metavar="NAME", help="The form of gem; 'paper' is the paper's. Left out, the data decide.")
+@click.option("--labels", metavar="A,B,C", help="The full label set, where some label was never chosen.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Where chance plays a part, its start."
+)
+@click.option("--quiet", is_flag=True, help="Print no summary.")
+@click.option(
+    "--out", "directory", metavar="DIR", type=click.Path(path_type=Path), required=True, help="Made if needed."
+)
+def aggregate(
+    answers_file: Path,
+    gold_file: Path | None,
+    method: str,
+    form: str | None,
+    labels: str | None,
+    seed: int,
+    quiet: bool,
+    directory: Path,
+) -> None:
+    """Finds the label of every task, and what every annotator's answers are worth.
+
+    ANSWERS.csv has the columns task, annotator (or worker) and label, and question where a task asks several.
+    GOLD.csv has task and label (and question). DIR gets consensus.csv, annotators.csv and run.json.
+    """
+    if form is not None and method != "gem":
+        raise click.UsageError("--form is a form of gem: give --method gem with it.")
+    label_set = None if labels is None else parse_labels(labels)
+    check_output_directory(directory, FILES)
+    with ProgressDisplay() as progress:
+        answers = read_answers(answers_file, label_set, progress)
+        gold = read_gold(gold_file, answers.questions is not None, label_set) if gold_file else {}
+        from .. import aggregation
+
+        if form is not None and form not in aggregation.FORMS:
+            known = ", ".join(aggregation.FORMS)
+            raise click.UsageError(f"--form {form} is unknown: there are {known}.")
+        consensus = aggregation.aggregate(
+            answers.tasks,
+            answers.annotators,
+            answers.labels,
+            gold=gold,
+            method=method,
+            label_set=label_set,
+            questions=answers.questions,
+            seed=seed,
+            form=form,
+            progress=progress,
+        )
+        written = write_directory(directory, _contents(consensus, answers.questions is not None))
+    for warning in consensus.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    if not quiet:
+        click.echo(summary(answers, gold, consensus, written))
+
+
+def _contents(consensus: Consensus, with_questions: bool) -> dict[str, Iterable[str]]:
+    columns = (TASK_COLUMNS[0], "question", *TASK_COLUMNS[1:]) if with_questions else TASK_COLUMNS
+    return {
+        "consensus.csv": csv_lines(columns, consensus.tasks),
+        "annotators.csv": csv_lines(ANNOTATOR_COLUMNS, consensus.annotators),
+        "run.json": _json_lines(consensus.facts),
+    }
+
+
+def _json_lines(facts: Any) -> Iterator[str]:
+    yield json.dumps(_plain(facts), indent=2, ensure_ascii=False, allow_nan=False)
+    yield "\n"
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can hold: it has no infinity and no tuple, and numpy's numbers become Python's."""
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value

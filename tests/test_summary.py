@@ -1,0 +1,68 @@
+"""The summary names what a person wants to know first, whatever the ids look like."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from ls_crowd_plugin.cli.files import AnswerColumns, GoldKey
+from ls_crowd_plugin.cli.summary import in_words, shown, summary
+
+if TYPE_CHECKING:
+    from ls_crowd_plugin.aggregation import Consensus
+
+
+class Found:
+    """A consensus as a crowd of three might have reached it: four tasks, two of them gold."""
+
+    facts: ClassVar = {"method": "gem", "form": "paper", "why": "it was asked for", "iterations": 12}
+    warnings = ()
+    doubtful = (("t3", "q"),)
+    plurality_disagreements = 1
+    tasks = (
+        {"task": "t1", "question": "q", "label": "a", "confidence": 1.0, "difficulty": 9.0, "answers": 3},
+        {"task": "t2", "question": "q", "label": "b", "confidence": 0.9, "difficulty": 5.0, "answers": 3},
+        {"task": "t3", "question": "q", "label": "a", "confidence": 0.5, "difficulty": 1.0, "answers": 2},
+        {"task": "t4", "question": "q", "label": "a", "confidence": 1.0, "difficulty": None, "answers": 0},
+    )
+    annotators = (
+        {"annotator": "ann", "verdict": "trusted", "adversary_probability": 0.01},
+        {"annotator": "bob\n", "verdict": "contrary", "adversary_probability": 0.91},
+        {"annotator": "cy", "verdict": "contrary", "adversary_probability": 0.99},
+    )
+
+    def posterior(self, task: object, lift_gold: bool = False) -> dict[str, float]:
+        assert (task, lift_gold) == (("t1", "q"), True), "only answered gold is asked for, without its label"
+        return {"a": 0.2, "b": 0.8}
+
+
+def lines() -> dict[str, str]:
+    answers = AnswerColumns(["t1"] * 8, ["ann"] * 8, ["a"] * 8, ["q"] * 8)
+    gold: dict[GoldKey, str] = {("t1", "q"): "a", ("t4", "q"): "a"}
+    text = summary(answers, gold, cast("Consensus", Found()), [Path("out/run.json")])
+    return {line[:12].strip(): line[12:] for line in text.splitlines()}
+
+
+def test_everything_has_its_line() -> None:
+    assert lines() == {
+        "Input": "4 tasks, 8 answers, 3 annotators, 2 gold labels",
+        "Method": "gem, form paper (12 iterations): it was asked for",
+        "Gold": "the crowd by itself agrees with 0 of 1 gold label (0.0%)",
+        "Plurality": "labels that differ from the most frequent answer: 1",
+        "Annotators": "1 trusted, 2 contrary",
+        "Contrary": "cy (99% sure), bob\\n (91% sure)",
+        "Doubtful": "t3 / q",
+        "Least sure": "t3 / q: a (50%); t2 / q: b (90%)",
+        "Hardest": "t2 / q: b (90%); t3 / q: a (50%)",
+        "Written": "out/run.json",
+    }
+
+
+def test_names_are_enumerated_as_in_a_sentence() -> None:
+    assert [in_words(names) for names in (["a"], ["a", "b"], ["a", "b", "c"])] == ["a", "a and b", "a, b and c"]
+
+
+def test_text_for_the_terminal_is_harmless() -> None:
+    assert shown("plain – žluť 🐈") == "plain – žluť 🐈"
+    assert shown("\x1b[2J\n") == "\\x1b[2J\\n"
+    assert len(shown("x" * 100)) == 40
