@@ -17,7 +17,7 @@ from .paper import fit_paper
 from .skill import SPREADS, fit_skill
 from .weighted import fit_hyb, fit_neg, fit_plurality, fit_sw
 
-MOST_TABLE = 4e6  # habit tables larger than this are not tried: many labels times many annotators
+MOST_TABLE = 2e6  # habit tables larger than this are not tried: many labels times many annotators
 MOST_CELLS = 2e8  # nor are posteriors over this many (task, label) pairs
 SAMPLE_ANSWERS = 100_000  # forms are compared on at most about so many answers
 LEAST_GOLD = 10  # fewer gold tasks than this cannot tell forms apart
@@ -88,7 +88,7 @@ def fit_method(answers: Answers, method: str, form: str | None, seed: int, progr
 
 
 def _chosen(fit: Fit, method: str, form: str, why: str) -> Choice:
-    calibration = calibrate(fit.answers, fit.posterior, fit.unchosen, fit.answers.gold_option)
+    calibration = calibrate(fit.answers, fit.posterior, fit.unchosen, fit.weight, fit.answers.gold_option)
     return Choice(fit, method, form, why, calibration)
 
 
@@ -229,13 +229,18 @@ def _by_gold(
         lead = float(difference.mean())
         if lead > max(error, best_lead) + 1e-12:
             best, best_lead = name, lead
-    calibration = calibrate(everywhere, unseen[best], np.zeros(len(everywhere.items)), everywhere.gold_option)
     share = f"{right[best].mean():.1%} of {len(judged)} gold tasks right when their gold is hidden"
     if best == form:
-        return Choice(_average(tried, members), "gem", form, f"{reason} Gold agrees: {share}.", calibration)
-    method = best if best in OTHERS else "gem"
-    fit = tried[best] if best in tried else forms[best](answers, partial(progress, best))
-    why = f"Gold decides for {best} ({forms[best].description}): {share}, against {right[form].mean():.1%} with {form}."
+        fit, method = _average(tried, members), "gem"
+        why = f"{reason} Gold agrees: {share}."
+    else:
+        known = best in tried and tried[best].converged  # not given up half-way
+        fit = tried[best] if known else forms[best](answers, partial(progress, best))
+        method = best if best in OTHERS else "gem"
+        why = f"Gold decides for {best} ({forms[best].description}): {share}, against {right[form].mean():.1%}"
+        why += f" with {form}."
+    nothing = np.zeros(len(everywhere.items))
+    calibration = calibrate(everywhere, unseen[best], nothing, fit.weight, everywhere.gold_option)
     return Choice(fit, method, best, why, calibration)
 
 

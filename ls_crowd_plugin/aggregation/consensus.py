@@ -68,7 +68,7 @@ class Consensus:
         self._choice, self._seed, self._seconds = choice, seed, seconds
         self._answers: Answers = choice.fit.answers
         self._crowd, self._crowd_unchosen = choice.calibration.apply(
-            self._answers, choice.fit.posterior, choice.fit.unchosen
+            self._answers, choice.fit.posterior, choice.fit.unchosen, choice.fit.weight
         )
 
     @cached_property
@@ -195,6 +195,7 @@ class Consensus:
             "history": list(fit.history),
             "calibration": {
                 "sharpness": calibration.sharpness,
+                "divided": calibration.divided,
                 "misled": calibration.misled,
                 "gold": calibration.gold,
             },
@@ -216,12 +217,11 @@ class Consensus:
 
     @cached_property
     def _people(self) -> People:
-        posterior, unchosen = self._crowd.copy(), self._crowd_unchosen.copy()
+        posterior = self._crowd.copy()
         known = self._answers.gold_option >= 0
         posterior[known[self._answers.option_item]] = 0.0
         posterior[self._answers.gold_option[known]] = 1.0
-        unchosen[known] = 0.0
-        return describe(self._answers, posterior, unchosen, self._choice.fit.adversary)
+        return describe(self._answers, posterior, self._choice.fit)
 
     def _options_of(self, item: int) -> slice:
         start = self._answers.option_start

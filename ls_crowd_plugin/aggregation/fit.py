@@ -32,6 +32,8 @@ class Fit:
     skill_error: Floats | None = None  # [J] standard error of the skill
     adversary: Floats | None = None  # [J] probability of being an adversary
     difficulty: Floats | None = None  # [I]
+    knowing: Floats | None = None  # [J] share of the tasks, beyond what guessing gives, that the annotator knows
+    knowing_error: Floats | None = None  # [J] its standard error
 
 
 class Model(Protocol):

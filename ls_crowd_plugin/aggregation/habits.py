@@ -40,14 +40,17 @@ def fit_habits(answers: Answers, progress: Callable[[float], None], grades: int 
     model = _Habits(answers, grades)
     history, converged = climb(model, answers, progress, floor=floor)
     posterior = model.lifted_posterior()
-    skill, skill_error = model.skill()
+    knowing, knowing_error = model.knowing()
+    odds = np.clip(np.abs(knowing), 0.01, 0.99)
     return Fit(
         answers=answers,
         form=f"habits-{grades}",
         posterior=posterior,
         unchosen=np.zeros(len(answers.items)),
-        skill=skill,
-        skill_error=skill_error,
+        skill=np.log(odds / (1 - odds)),
+        skill_error=knowing_error / (odds * (1 - odds)),
+        knowing=knowing,
+        knowing_error=knowing_error,
         adversary=model.kind[:, CONTRARY],
         weight=model.weight(),
         difficulty=model.difficulty(),
@@ -99,10 +102,10 @@ class _Habits:
             posterior[question.options] = question.posterior(lift_gold=True)
         return posterior
 
-    def skill(self) -> tuple[Floats, Floats]:
-        """[J], [J] log-odds of knowing, from recall averaged over labels, and its standard error (delta method).
+    def knowing(self) -> tuple[Floats, Floats]:
+        """[J], [J] s = (recall − 1/K) / (1 − 1/K), recall averaged over labels, and its standard error.
 
-        knowing s = (recall − 1/K) / (1 − 1/K); below chance its size counts, as for the paper's adversary.
+        Skill is the log-odds of its size: below chance somebody knows what to avoid, as the paper's adversary.
         """
         knowing = np.zeros(len(self.kind))
         variance = np.zeros(len(self.kind))
@@ -115,9 +118,7 @@ class _Habits:
             variance[question.annotators] += weight**2 * uncertainty / (1 - chance) ** 2
             answered[question.annotators] += weight
         answered = np.maximum(answered, 1)
-        knowing = np.clip(np.abs(knowing / answered), 0.01, 0.99)
-        skill = np.log(knowing / (1 - knowing))
-        return skill, np.sqrt(variance) / answered / (knowing * (1 - knowing))
+        return knowing / answered, np.sqrt(variance) / answered
 
     def weight(self) -> Floats:
         """[J] nats that one answer adds to the label it names, against the other labels, averaged over labels."""

@@ -1,12 +1,13 @@
 """What is said of annotators, whatever the method: expected accuracy, and a verdict in one careful word.
 
-A verdict is about answers, never about intent. It rests on how much somebody's answers tell, `informed`:
+A verdict is about answers, never about intent. It rests on how much somebody's answers tell:
 
-    balanced = sum_i q_i(r_ij)/π(r_ij)  /  sum_i sum_k q_i(k)/π(k)        informed = (balanced − 1/K) / (1 − 1/K)
+    recall_k = P(answers k | k is true)        informed = (mean over labels k of recall_k − 1/K) / (1 − 1/K)
 
-with q_i the posterior of item i and π(k) how common label k is. Dividing by π makes every label count alike, so that
-always giving the commonest label, which is often right, tells nothing: informed is 1 for always right, 0 for any
-answer that does not depend on the truth, negative for answers that avoid it.
+Every label counts alike, so that always giving the commonest label, which is often right, tells nothing: informed is 1
+for always right, 0 for any answers that do not depend on the truth, negative for answers that avoid it. Where an
+annotator met few tasks of a label, the recall is drawn to how often the annotator gives that label at all, which is
+what it would be for somebody who does not look at the task.
 """
 
 from __future__ import annotations
@@ -14,14 +15,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
-from .answers import Answers, Floats
+from .answers import Answers, Floats, sums
+from .fit import Fit
 
 LEAST_ANSWERS = 5  # with fewer nothing is said
 LEAST_CONTRARY_ANSWERS = 10
 CONTRARY_PROBABILITY = 0.9
-RAREST = 0.2  # a label rarer than this part of an even share is not weighed up any further
-PRIOR_ANSWERS = 2.0  # accuracy and informedness count so many answers at the crowd's own rate
+RANDOM, RELIABLE, TRUSTED = 0.2, 0.5, 0.7  # of the tasks on which guessing would not do, how many somebody knows
+PRIOR_ANSWERS = 2.0  # a share counts so many answers at the rate it is drawn to
+NEGLIGIBLE = 0.01  # labels less probable than this are left out of an item's truth
 
 
 @dataclass(frozen=True)
@@ -30,63 +34,95 @@ class People:
 
     accuracy: Floats  # expected share of right answers
     informed: Floats
-    informed_error: Floats
+    informed_error: Floats  # its standard error
     verdict: list[str]
 
 
-def describe(answers: Answers, posterior: Floats, unchosen: Floats, adversary: Floats | None) -> People:
-    """Accuracy and verdict of every annotator from the (calibrated) posterior [O], [I] with gold set."""
-    annotator, item, option = answers.answer_annotator, answers.answer_item, answers.answer_option
+def describe(answers: Answers, posterior: Floats, fit: Fit) -> People:
+    """Accuracy and verdict of every annotator from the posterior [O] of the options, gold set.
+
+    The verdict follows the model's own probability of knowing where it has one, because a model pools what it learned
+    from the whole crowd; but answers that show no dependence on the truth are called random whatever a model says.
+    """
     count = len(answers.annotators)
     answered = answers.answers_per_annotator.astype(float)
-    right = np.bincount(annotator, posterior[option], minlength=count)
+    right = sums(answers.answer_annotator, posterior[answers.answer_option], count)
     crowd = right.sum() / max(answered.sum(), 1)
     accuracy = (right + PRIOR_ANSWERS * crowd) / (answered + PRIOR_ANSWERS)
-
-    inverse = 1 / _common(answers, posterior)  # [C] 1/π
-    weighed = posterior * inverse[answers.option_choice]
-    # A label that is no option of an item is weighed as an average label of its question.
-    whole = np.add.reduceat(weighed, answers.option_start) + answers.unchosen * unchosen * answers.label_count
-    gained = np.bincount(annotator, weighed[option], minlength=count)
-    possible = np.bincount(annotator, whole[item], minlength=count)
-    squared = np.bincount(annotator, whole[item] ** 2, minlength=count)
-    several = answers.label_count[item] > 1
-    labels = np.bincount(annotator, np.where(several, 1 / answers.label_count[item], 0.0), minlength=count)
-    chance = np.clip(labels / np.maximum(np.bincount(annotator, several, minlength=count), 1), 1e-9, 0.5)
-    effective = possible**2 / np.maximum(squared, 1e-12) + PRIOR_ANSWERS
-    balanced = gained / np.maximum(possible, 1e-12)
-    mean = gained.sum() / max(possible.sum(), 1e-12)
-    balanced = balanced + (mean - balanced) * PRIOR_ANSWERS / effective
-    informed = (balanced - chance) / (1 - chance)
-    error = np.sqrt(np.clip(balanced * (1 - balanced), 0.01, None) / effective) / (1 - chance)
-    suspected = np.zeros(count) if adversary is None else adversary
-    verdict = [
-        _verdict(*values)
-        for values in zip(answered.tolist(), informed.tolist(), error.tolist(), suspected.tolist(), strict=True)
-    ]
-    return People(accuracy, informed, error, verdict)
+    informed, error = _informed(answers, posterior)
+    level, level_error = informed, error
+    if fit.knowing is not None and fit.knowing_error is not None:
+        level, level_error = fit.knowing, fit.knowing_error
+    level = np.where(informed + error < RANDOM, informed, level)
+    suspected = np.zeros(count) if fit.adversary is None else fit.adversary
+    numbers = zip(answered.tolist(), level.tolist(), level_error.tolist(), suspected.tolist(), strict=True)
+    return People(accuracy, informed, error, [_verdict(*values) for values in numbers])
 
 
-def _verdict(answered: float, informed: float, error: float, adversary: float) -> str:
-    """`contrary` needs much evidence, the others a standard error of it."""
+def _verdict(answered: float, level: float, error: float, adversary: float) -> str:
+    """A word for each; where the evidence is thin, the milder one."""
     if answered >= LEAST_CONTRARY_ANSWERS and adversary >= CONTRARY_PROBABILITY:
         return "contrary"
     if answered < LEAST_ANSWERS or error > 0.3:
         return "too little to say"
-    if informed < 0.2:
+    if level < RANDOM:
         return "random"
-    if informed < 0.5:
+    if level + error / 2 < RELIABLE:
         return "unreliable"
-    if informed - error >= 0.7:
+    if level - error >= TRUSTED:
         return "trusted"
     return "ordinary"
 
 
-def _common(answers: Answers, posterior: Floats) -> Floats:
-    """[C] π: how common each label is among its question's items, not less than RAREST of an even share."""
+def _informed(answers: Answers, posterior: Floats) -> tuple[Floats, Floats]:
+    """[J], [J] informedness and its standard error, over all (annotator, choice) pairs that occur."""
+    count, choices = len(answers.annotators), len(answers.choices)
+    asked: sparse.csr_array = sparse.csr_array(  # [J, I]
+        (np.ones(len(answers.answer_item)), (answers.answer_annotator, answers.answer_item)),
+        shape=(count, len(answers.items)),
+    )
     labels = np.diff(answers.choice_start)
-    question = np.repeat(np.arange(len(labels)), labels)
-    share = np.bincount(answers.option_choice, posterior, minlength=len(question))
-    items = np.bincount(answers.item_question, minlength=len(labels))
-    common = (share + 1.0) / (items + labels)[question]
-    return np.maximum(common, RAREST / np.maximum(labels, 1)[question])
+    true = (posterior > NEGLIGIBLE) & (answers.label_count[answers.option_item] > 1)
+    truth: sparse.csr_array = sparse.csr_array(  # [I, C]
+        (posterior[true], (answers.option_item[true], answers.option_choice[true])), shape=(len(answers.items), choices)
+    )
+    met = (asked @ truth).tocoo()  # [J, C] expected number of tasks of each label that the annotator met
+    annotator, choice, tasks = met.row, met.col, met.data
+    pair = annotator.astype(np.int64) * choices + choice
+    given = answers.answer_annotator.astype(np.int64) * choices + answers.answer_choice
+    hits = _lookup(pair, given, np.where(posterior > NEGLIGIBLE, posterior, 0.0)[answers.answer_option])
+    usage = _lookup(pair, given, np.ones(len(given)))
+    question = np.repeat(np.arange(len(labels)), labels)[choice]
+    place = annotator.astype(np.int64) * len(labels) + question
+    total = sums(place, tasks, count * len(labels))  # [J · Q] answers to questions with something to decide
+    usage = np.minimum(usage / np.maximum(total[place], 1e-12), 1.0)
+
+    recall = (hits + PRIOR_ANSWERS * usage) / (tasks + PRIOR_ANSWERS)
+    variance = np.clip(recall * (1 - recall), 0.0, None) / (tasks + PRIOR_ANSWERS + 1)
+    weight = np.minimum(tasks, 1.0)  # a label hardly met is hardly counted
+    counted = sums(place, weight, count * len(labels))
+    mean = sums(place, weight * recall, count * len(labels)) / np.maximum(counted, 1e-12)
+    spread = sums(place, weight**2 * variance, count * len(labels)) / np.maximum(counted, 1e-12) ** 2
+    # Somebody who met tasks of some labels only is measured against guessing among those.
+    chance = sums(place, weight * usage, count * len(labels)) / np.maximum(counted, 1e-12)
+    constant = chance > 0.999  # gave the only label met: right, or not looking; these answers cannot tell
+    chance = np.clip(chance, 1e-9, 0.75)
+    informed = ((mean - chance) / (1 - chance)).reshape(count, -1)
+    informed[constant.reshape(count, -1)] = 0.0
+    error = np.where(constant, 1.0, np.sqrt(spread) / (1 - chance)).reshape(count, -1)
+    share = total.reshape(count, -1)
+    share = share / np.maximum(share.sum(1, keepdims=True), 1e-12)
+    answered = answers.answers_per_annotator
+    unknown = share.sum(1) < 0.5
+    return (share * informed).sum(1), np.where(unknown | (answered == 0), 1.0, np.sqrt((share**2 * error**2).sum(1)))
+
+
+def _lookup(keys: np.ndarray[tuple[int], np.dtype[np.int64]], given: np.ndarray, values: Floats) -> Floats:
+    """The sum of the values given under each of the (distinct) keys."""
+    order = np.argsort(keys)
+    place = np.searchsorted(keys[order], given)
+    place = np.minimum(place, len(keys) - 1) if len(keys) else np.zeros(0, int)
+    known = keys[order][place] == given if len(keys) else np.zeros(len(given), bool)
+    found = np.zeros(len(keys))
+    found[order] = sums(place[known], values[known], len(keys))
+    return found

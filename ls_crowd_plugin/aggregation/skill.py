@@ -38,6 +38,9 @@ def fit_skill(answers: Answers, progress: Callable[[float], None], spread: float
     history, converged = climb(model, answers, progress, floor=floor)
     posterior, unchosen = model.lifted_posterior()
     mean = model.belief @ model.types.skill
+    known = model.types.known(model.nodes) @ np.exp(model.log_node)
+    known = np.where(model.types.adversary, -known, known)
+    knowing = model.belief @ known
     return Fit(
         answers=answers,
         form=f"skill-{spread:g}",
@@ -46,6 +49,8 @@ def fit_skill(answers: Answers, progress: Callable[[float], None], spread: float
         skill=mean,
         skill_error=np.sqrt(np.maximum(model.belief @ model.types.skill**2 - mean**2, 0.0)),
         adversary=model.belief[:, model.types.adversary].sum(1),
+        knowing=knowing,
+        knowing_error=np.sqrt(np.maximum(model.belief @ known**2 - knowing**2, 0.0)),
         weight=model.weight(),
         difficulty=model.difficulty(),
         objective=history[-1],
@@ -71,9 +76,13 @@ class Types:
         half = len(skills)
         return cls(np.tile(skills, 2), np.tile(discriminations, 2), np.repeat([False, True], half))
 
+    def known(self, difficulty: Floats) -> Floats:
+        """[V, G] s: the probability that a type can solve a task of the given difficulty."""
+        return np.asarray(expit(self.discrimination[:, None] * (self.skill[:, None] - difficulty)))
+
     def hit_and_miss(self, difficulty: Floats, labels: float) -> tuple[Floats, Floats]:
         """[V, G] each: probability of an answer if it is the true label, and if another label is."""
-        knows = expit(self.discrimination[:, None] * (self.skill[:, None] - difficulty))
+        knows = self.known(difficulty)
         guess = (1 - knows) / labels + LEAST
         adversary = self.adversary[:, None]
         hit = np.where(adversary, guess, knows + guess)
