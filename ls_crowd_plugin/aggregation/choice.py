@@ -24,6 +24,7 @@ LEAST_GOLD = 10  # fewer gold tasks than this cannot tell forms apart
 FOLDS = 4
 SHARPNESS = 0.01  # nats per answer by which a form must fall behind to lose weight by a factor of e
 LEAST_WEIGHT = 0.05
+DIFFICULTY_GAIN = 0.005  # nats per answer
 
 
 @dataclass(frozen=True)
@@ -95,27 +96,32 @@ def _chosen(fit: Fit, method: str, form: str, why: str) -> Choice:
 def _explore(answers: Answers, seed: int, progress: Progress) -> tuple[dict[str, Fit], str]:
     """GEM's forms by evidence, the best first, and why the first is best.
 
-    Spreads and grades are raised as long as that raises the evidence. On a large crowd the forms are compared on a
+    Grades and spreads are raised as long as that raises the evidence; that tasks differ in difficulty at all must be
+    worth DIFFICULTY_GAIN. A form that falls hopelessly behind is given up. On a large crowd the forms are compared on a
     sample of its tasks; only the best is then fitted to all.
     """
     sample = _sample(answers, seed, SAMPLE_ANSWERS)
-    tried: dict[str, Fit] = {}
-    skill = [f"skill-{spread:g}" for spread in SPREADS]
+    count = len(sample.answer_item)
+    behind = -np.log(LEAST_WEIGHT) * SHARPNESS * count  # further behind a form does not count even in an average
     habits, left_out = _habit_forms(answers)
-    least = -np.inf  # a form below this would not count even in an average
-    for ladder in (habits, skill):
-        for position, name in enumerate(ladder):
-            tried[name] = FORMS[name](sample, partial(progress, f"trying {name}"), floor=least)
-            behind = -np.log(LEAST_WEIGHT) * SHARPNESS * len(sample.answer_item)
-            least = max(least, tried[name].objective - behind)
-            if position and tried[name].objective <= tried[ladder[position - 1]].objective:
-                break
-    ranked = sorted(tried, key=lambda name: -tried[name].objective)
+    plain, *spreads = (f"skill-{spread:g}" for spread in SPREADS)
+    tried = {plain: FORMS[plain](sample, partial(progress, f"trying {plain}"))}
+    to_beat = {"habits": -np.inf, "skill": tried[plain].objective + DIFFICULTY_GAIN * count}  # by the next of a family
+    for name in (*habits, *spreads):
+        family = name.split("-")[0]
+        if to_beat[family] == np.inf:
+            continue
+        least = max(fit.objective for fit in tried.values()) - behind
+        tried[name] = FORMS[name](sample, partial(progress, f"trying {name}"), floor=least)
+        higher = tried[name].objective > to_beat[family]
+        to_beat[family] = tried[name].objective if higher else np.inf
+    charge = dict.fromkeys(spreads, DIFFICULTY_GAIN * count)
+    ranked = sorted(tried, key=lambda name: charge.get(name, 0.0) - tried[name].objective)
     best, second = ranked[0], ranked[1]
-    margin = (tried[best].objective - tried[second].objective) / max(len(sample.answer_item), 1)
-    why = f"explains the answers best of {len(tried)} forms: by {margin:.4f} nats per answer more than {second}"
+    margin = (tried[best].objective - tried[second].objective) / max(count, 1)
+    why = f"explains the answers best of {len(tried)} forms: by {margin:.4f} nats per answer before {second}"
     if sample is not answers:
-        why += f", on a sample of {len(sample.answer_item):,} answers"
+        why += f", on a sample of {count:,} answers"
         tried = {best: FORMS[best](answers, partial(progress, best))}
         ranked = [best]
     return {name: tried[name] for name in ranked}, f"{why}.{left_out}"
