@@ -9,7 +9,9 @@ unsure, and yields standard errors and the probability of being an adversary by 
 Scale: D_i has mean 0 and standard deviation `spread`; skill is in the same units, and where a_j = 1 a unit is one
 unit of log-odds. An annotator of skill 0 knows half of the average tasks.
 
-Symbols: J annotators, V types (an honest half, then the adversaries'), G nodes, L distinct numbers of labels.
+A third intention beside the paper's two, guessing, stands for its spammers: no skill at all.
+
+Symbols: J annotators, V types, G nodes, L distinct numbers of labels.
 """
 
 from __future__ import annotations
@@ -21,14 +23,16 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit, ndtri
 
-from .answers import Answers, Floats
+from .answers import Answers, Floats, Integers, sums
 from .fit import Fit, clamped, climb, normalise, vote_shares
 
 SPREADS = (0.0, 1.0, 2.0, 4.0)  # of task difficulty; the evidence chooses
 NODES = {0.0: 1, 1.0: 7, 2.0: 25, 4.0: 51}
 DISCRIMINATIONS = {0.0: [1.0], 1.0: [0.5, 1.0, 2.0]}  # the wider the spread, the more a_j shows
 ALL_DISCRIMINATIONS = [0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0]
-ADVERSARIES_SEEN = (1.0, 9.0)  # prior: as if one adversary and nine honest annotators had been seen before
+HONEST, ADVERSARY, GUESSING = 0, 1, 2
+INTENTIONS_SEEN = np.array([8.5, 1.0, 0.5])  # prior: as if so many of each had been seen before
+LEAST_ABLE = 0.1  # an adversary can solve at least this share of the tasks; with less nobody can tell it from guessing
 LEAST = 1e-9  # no answer is impossible
 
 
@@ -39,7 +43,7 @@ def fit_skill(answers: Answers, progress: Callable[[float], None], spread: float
     posterior, unchosen = model.lifted_posterior()
     mean = model.belief @ model.types.skill
     known = model.types.known(model.nodes) @ np.exp(model.log_node)
-    known = np.where(model.types.adversary, -known, known)
+    known = np.where(model.types.intention == ADVERSARY, -known, known)
     knowing = model.belief @ known
     return Fit(
         answers=answers,
@@ -48,7 +52,7 @@ def fit_skill(answers: Answers, progress: Callable[[float], None], spread: float
         unchosen=unchosen,
         skill=mean,
         skill_error=np.sqrt(np.maximum(model.belief @ model.types.skill**2 - mean**2, 0.0)),
-        adversary=model.belief[:, model.types.adversary].sum(1),
+        adversary=model.belief[:, model.types.intention == ADVERSARY].sum(1),
         knowing=knowing,
         knowing_error=np.sqrt(np.maximum(model.belief @ known**2 - knowing**2, 0.0)),
         weight=model.weight(),
@@ -61,11 +65,11 @@ def fit_skill(answers: Answers, progress: Callable[[float], None], spread: float
 
 @dataclass(frozen=True)
 class Types:
-    """The grid of annotator types: [V] each."""
+    """The grid of annotator types: [V] each. Adversaries are only those with skill enough to avoid the truth by it."""
 
     skill: Floats
     discrimination: Floats
-    adversary: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    intention: Integers  # HONEST, ADVERSARY or GUESSING
 
     @classmethod
     def grid(cls, spread: float) -> Types:
@@ -73,18 +77,25 @@ class Types:
         skill = np.arange(-reach, reach + 0.25, 0.5)
         discrimination = DISCRIMINATIONS.get(spread, ALL_DISCRIMINATIONS)
         skills, discriminations = (part.ravel() for part in np.meshgrid(skill, discrimination))
-        half = len(skills)
-        return cls(np.tile(skills, 2), np.tile(discriminations, 2), np.repeat([False, True], half))
+        honest = cls(skills, discriminations, np.full(len(skills), HONEST, np.int32))
+        nodes, log_node = _nodes(spread)
+        able = honest.known(nodes) @ np.exp(log_node) >= LEAST_ABLE
+        return cls(
+            np.concatenate([skills, skills[able], [-reach]]),
+            np.concatenate([discriminations, discriminations[able], [1.0]]),
+            np.concatenate([honest.intention, np.full(able.sum(), ADVERSARY), [GUESSING]]).astype(np.int32),
+        )
 
     def known(self, difficulty: Floats) -> Floats:
         """[V, G] s: the probability that a type can solve a task of the given difficulty."""
-        return np.asarray(expit(self.discrimination[:, None] * (self.skill[:, None] - difficulty)))
+        able = np.asarray(expit(self.discrimination[:, None] * (self.skill[:, None] - difficulty)))
+        return np.where(self.intention[:, None] == GUESSING, 0.0, able)
 
     def hit_and_miss(self, difficulty: Floats, labels: float) -> tuple[Floats, Floats]:
         """[V, G] each: probability of an answer if it is the true label, and if another label is."""
         knows = self.known(difficulty)
         guess = (1 - knows) / labels + LEAST
-        adversary = self.adversary[:, None]
+        adversary = self.intention[:, None] == ADVERSARY
         hit = np.where(adversary, guess, knows + guess)
         miss = np.where(adversary, guess + knows / (labels - 1), guess)
         return hit, miss
@@ -110,10 +121,8 @@ class _Skill:
         self.given_by: sparse.csr_array = self.given.T.tocsr()
         self.clamp_option, self.clamp_unchosen = clamped(answers)
         self.option, self.node = self._start(spread)  # [O, G] P(label, node), [I, G] P(node)
-        self.log_prior = _gaussian(self.types.skill, 0.0, max(2.0, spread / 2))  # [V] log share of types in the crowd
-        share = ADVERSARIES_SEEN[0] / sum(ADVERSARIES_SEEN)
-        self.log_prior += np.where(self.types.adversary, np.log(share), np.log(1 - share))
-        self.log_prior -= _log_sum(self.log_prior[None])[0]
+        nobody = np.zeros(len(self.types.skill))
+        self.log_prior = self._log_prior(0.0, max(2.0, spread / 2), INTENTIONS_SEEN, nobody)  # [V]
         self.belief: Floats = np.tile(np.exp(self.log_prior), (len(answers.annotators), 1))  # [J, V]
         self.steps = 0
 
@@ -156,20 +165,27 @@ class _Skill:
             self._learn_crowd()
 
     def _learn_crowd(self) -> None:
-        """Gaussian skills, free shares of discriminations and of adversaries; kept only if it fits better."""
+        """Gaussian skills, free shares of discriminations and intentions; kept only if that fits better."""
         types, crowd = self.types, self.belief.sum(0)
-        mean = crowd @ types.skill / crowd.sum()
-        deviation = np.sqrt(crowd @ (types.skill - mean) ** 2 / crowd.sum() + 0.01)
-        log_prior = _gaussian(types.skill, mean, deviation)
+        skilled = np.where(types.intention == GUESSING, 0.0, crowd)
+        mean = skilled @ types.skill / skilled.sum()
+        deviation = np.sqrt(skilled @ (types.skill - mean) ** 2 / skilled.sum() + 0.01)
+        seen = sums(types.intention, crowd, 3) + INTENTIONS_SEEN
+        log_prior = self._log_prior(float(mean), float(deviation), seen, crowd)
+        if crowd @ (log_prior - self.log_prior) > 0:
+            self.log_prior = log_prior
+
+    def _log_prior(self, mean: float, deviation: float, intentions: Floats, crowd: Floats) -> Floats:
+        """[V] log share of types in the crowd: intentions as given, Gaussian skills, discriminations as in `crowd`."""
+        types = self.types
+        log_prior = -0.5 * ((types.skill - mean) / deviation) ** 2
         for value in np.unique(types.discrimination):
             same = types.discrimination == value
             log_prior[same] += np.log(crowd[same].sum() + 1.0) - _log_sum(log_prior[same][None])[0]
-        adversaries = crowd[types.adversary].sum() + ADVERSARIES_SEEN[0]
-        honest = crowd[~types.adversary].sum() + ADVERSARIES_SEEN[1]
-        for kind, seen in ((types.adversary, adversaries), (~types.adversary, honest)):
-            log_prior[kind] += np.log(seen / (adversaries + honest)) - _log_sum(log_prior[kind][None])[0]
-        if crowd @ (log_prior - self.log_prior) > 0:
-            self.log_prior = log_prior
+        for intention, seen in enumerate(intentions):
+            same = types.intention == intention
+            log_prior[same] += np.log(seen / intentions.sum()) - _log_sum(log_prior[same][None])[0]
+        return log_prior
 
     def _expected_logs(self) -> tuple[Floats, Floats]:
         """[J·L, G] each: E[log hit], E[log miss] of every annotator at every number of labels."""
@@ -205,10 +221,6 @@ def _nodes(spread: float) -> tuple[Floats, Floats]:
     nodes = np.linspace(-3.2, 3.2, count)
     log_weight = -0.5 * nodes**2
     return spread * nodes, log_weight - _log_sum(log_weight[None])[0]
-
-
-def _gaussian(values: Floats, mean: float, deviation: float) -> Floats:
-    return -0.5 * ((values - mean) / deviation) ** 2
 
 
 def _log_sum(rows: Floats) -> Floats:

@@ -31,7 +31,14 @@ def demo(seed: int) -> None:
 
     crowd = simulate_demo_crowd(seed)
     found = {
-        method: aggregate(crowd.tasks, crowd.annotators, crowd.labels, gold=crowd.gold, method=method, seed=seed)
+        method: aggregate(
+            crowd.tasks,
+            crowd.annotators,
+            crowd.labels,
+            gold=None if method == "plu" else crowd.gold,  # plurality as people use it, where every vote counts alike
+            method=method,
+            seed=seed,
+        )
         for method in COMPARED
     }
     console = Console(highlight=False, markup=False)
