@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -180,26 +180,32 @@ def _average(tried: dict[str, Fit], members: dict[str, float]) -> Fit:
     first = tried[next(iter(members))]
     if len(members) == 1:
         return first
-    everywhere = first.answers.with_all_options()
-    posterior = sum(
-        (weight * _everywhere(tried[name], everywhere) for name, weight in members.items()),
-        np.zeros(len(everywhere.option_item)),
-    )
-    return replace(
-        first, answers=everywhere, form="average", posterior=posterior, unchosen=np.zeros(len(everywhere.items))
-    )
+    table = _common_table(first.answers, members)
+    posterior, unchosen = _weighted_mean({name: _on(tried[name], table) for name in members}, members)
+    return replace(first, answers=table, form="average", posterior=posterior, unchosen=unchosen)
 
 
-def _everywhere(fit: Fit, everywhere: Answers) -> Floats:
-    """[O] the posterior of a fit over every label of every item."""
-    if len(fit.posterior) == len(everywhere.option_item):
-        return fit.posterior
-    posterior = fit.unchosen[everywhere.option_item]
+def _common_table(answers: Answers, names: Iterable[str]) -> Answers:
+    """A table that the posteriors of all these forms can be written to."""
+    return answers.with_all_options() if any(FORMS[name].all_labels for name in names if name in FORMS) else answers
+
+
+def _on(fit: Fit, table: Answers) -> tuple[Floats, Floats]:
+    """[O], [I] the posterior of a fit on a table whose options include those of its own."""
     own = fit.answers
+    if len(own.option_item) == len(table.option_item):
+        return fit.posterior, fit.unchosen
+    posterior = fit.unchosen[table.option_item]
     first = own.choice_start[own.item_question]
-    place = everywhere.option_start[own.option_item] + own.option_choice - first[own.option_item]
+    place = table.option_start[own.option_item] + own.option_choice - first[own.option_item]
     posterior[place] = fit.posterior
-    return posterior
+    return posterior, np.zeros(len(table.items))
+
+
+def _weighted_mean(posteriors: dict[str, tuple[Floats, Floats]], weights: dict[str, float]) -> tuple[Floats, Floats]:
+    options = sum(weight * posteriors[name][0] for name, weight in weights.items())
+    unchosen = sum(weight * posteriors[name][1] for name, weight in weights.items())
+    return np.asarray(options), np.asarray(unchosen)
 
 
 def _gold_to_judge_by(answers: Answers) -> int:
@@ -223,11 +229,11 @@ def _by_gold(
         forms[skill] = FORMS[skill]
     forms.update(OTHERS)
     sample = _sample(answers, seed, SAMPLE_ANSWERS)
-    everywhere = sample.with_all_options()
-    unseen = _unseen(sample, everywhere, forms, seed, progress)
-    unseen[form] = sum((weight * unseen[name] for name, weight in members.items()), np.zeros(len(unseen["plu"])))
-    judged = np.flatnonzero((everywhere.gold_option >= 0) & (sample.answers_per_item > 0) & (sample.label_count > 1))
-    right = {name: _share_right(everywhere, unseen[name], judged) for name in unseen}
+    table = _common_table(sample, forms)
+    unseen = _unseen(sample, table, forms, seed, progress)
+    unseen[form] = _weighted_mean(unseen, members)
+    judged = np.flatnonzero((table.gold_option >= 0) & (sample.answers_per_item > 0) & (sample.label_count > 1))
+    right = {name: _share_right(table, *unseen[name], judged) for name in unseen}
     best, best_lead = form, 0.0
     for name in sorted(unseen):
         difference = right[name] - right[form]
@@ -245,37 +251,37 @@ def _by_gold(
         method = best if best in OTHERS else "gem"
         why = f"Gold decides for {best} ({forms[best].description}): {share}, against {right[form].mean():.1%}"
         why += f" with {form}."
-    nothing = np.zeros(len(everywhere.items))
-    calibration = calibrate(everywhere, unseen[best], nothing, fit.weight, everywhere.gold_option)
+    calibration = calibrate(table, *unseen[best], fit.weight, table.gold_option)
     return Choice(fit, method, best, why, calibration)
 
 
 def _unseen(
-    sample: Answers, everywhere: Answers, forms: dict[str, Form], seed: int, progress: Progress
-) -> dict[str, Floats]:
-    """For each form, [O] what the crowd says of every gold item by a fit that did not see its gold label."""
+    sample: Answers, table: Answers, forms: dict[str, Form], seed: int, progress: Progress
+) -> dict[str, tuple[Floats, Floats]]:
+    """For each form, [O], [I] what the crowd says of every gold item by a fit that did not see its gold label."""
     gold_items = np.flatnonzero(sample.gold_option >= 0)
     fold = np.full(len(sample.items), -1)
     fold[gold_items] = np.random.default_rng(seed).permutation(len(gold_items)) % FOLDS
-    unseen: dict[str, Floats] = {}
+    unseen: dict[str, tuple[Floats, Floats]] = {}
     for done, (name, form) in enumerate(forms.items()):
-        posterior = np.zeros(len(everywhere.option_item))
+        posterior, unchosen = np.zeros(len(table.option_item)), np.zeros(len(table.items))
         for part in range(FOLDS):
             progress("checking against gold", (done + part / FOLDS) / len(forms))
             hidden = fold == part
             fit = form(sample.with_gold(np.where(hidden, -1, sample.gold_option).astype(np.int32)), _silent)
-            of_hidden = hidden[everywhere.option_item]
-            posterior[of_hidden] = _everywhere(fit, everywhere)[of_hidden]
-        unseen[name] = posterior
+            options, others = _on(fit, table)
+            of_hidden = hidden[table.option_item]
+            posterior[of_hidden], unchosen[hidden] = options[of_hidden], others[hidden]
+        unseen[name] = posterior, unchosen
     return unseen
 
 
-def _share_right(everywhere: Answers, posterior: Floats, judged: npt.NDArray[np.int64]) -> Floats:
+def _share_right(table: Answers, posterior: Floats, unchosen: Floats, judged: npt.NDArray[np.int64]) -> Floats:
     """One for each judged item whose most probable label is the gold one; a tie counts its share."""
-    top = np.maximum.reduceat(posterior, everywhere.option_start)
-    best = (posterior >= top[everywhere.option_item] - 1e-9).astype(float)
-    best /= np.add.reduceat(best, everywhere.option_start)[everywhere.option_item]
-    return np.asarray(best[everywhere.gold_option[judged]])
+    top = np.maximum(np.maximum.reduceat(posterior, table.option_start), np.where(table.unchosen > 0, unchosen, 0.0))
+    best = (posterior >= top[table.option_item] - 1e-9).astype(float)
+    best /= np.maximum(np.add.reduceat(best, table.option_start), 1.0)[table.option_item]
+    return np.asarray(best[table.gold_option[judged]])
 
 
 def _sample(answers: Answers, seed: int, most: int) -> Answers:

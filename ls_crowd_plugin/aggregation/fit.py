@@ -96,13 +96,15 @@ def clamped(answers: Answers) -> tuple[Floats, Floats]:
     return option, np.where(is_gold, -np.inf, 0.0)
 
 
-def vote_shares(answers: Answers, smoothing: float = 0.1) -> tuple[Floats, Floats]:
-    """Smoothed shares of the vote, [O] and [I] as in `Fit`; gold items are certain: where every method starts."""
+def vote_shares(answers: Answers) -> tuple[Floats, Floats]:
+    """Shares of the vote, [O] and [I] as in `Fit`, where every method starts; gold items are certain.
+
+    Smoothed as if every label had a tenth of a vote more, or with many labels all of them together half a vote.
+    """
     with np.errstate(divide="ignore"):
+        little = np.minimum(0.1, 0.5 / answers.label_count)
         option, unchosen = clamped(answers)
         share, other, _ = normalise(
-            answers,
-            np.log(answers.votes + smoothing) + option,
-            np.full(len(answers.items), np.log(smoothing)) + unchosen,
+            answers, np.log(answers.votes + little[answers.option_item]) + option, np.log(little) + unchosen
         )
     return share, other

@@ -119,10 +119,11 @@ def _informed(answers: Answers, posterior: Floats) -> tuple[Floats, Floats]:
 
 def _lookup(keys: np.ndarray[tuple[int], np.dtype[np.int64]], given: np.ndarray, values: Floats) -> Floats:
     """The sum of the values given under each of the (distinct) keys."""
-    order = np.argsort(keys)
-    place = np.searchsorted(keys[order], given)
-    place = np.minimum(place, len(keys) - 1) if len(keys) else np.zeros(0, int)
-    known = keys[order][place] == given if len(keys) else np.zeros(len(given), bool)
     found = np.zeros(len(keys))
+    if len(keys) == 0:
+        return found
+    order = np.argsort(keys)
+    place = np.minimum(np.searchsorted(keys[order], given), len(keys) - 1)
+    known = keys[order][place] == given
     found[order] = sums(place[known], values[known], len(keys))
     return found
