@@ -20,6 +20,7 @@ from ..errors import UnusableInput
 
 Integers = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -158,6 +159,7 @@ def answers_from_triples(
     annotator_ids, annotator_code = _codes(annotators, [], "annotator")
     label_ids, label_code = _codes(labels, [*gold.values(), *_labels_in(label_set)], "label")
     question_ids: list[Any]
+    question_code: Integers
     if questions is None:
         question_ids, question_code = [None], np.zeros(len(task_code), np.int32)
     else:

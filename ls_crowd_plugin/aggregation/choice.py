@@ -78,9 +78,8 @@ def fit_method(answers: Answers, method: str, form: str | None, seed: int, progr
         fit = FORMS[form](answers, told)
         return _chosen(fit, "gem", form, f"{form} ({FORMS[form].description}) was asked for.")
     if method == "gem":
-        tried, why = _explore(answers, seed, progress)
-        name, fit = next(iter(tried.items()))
-        return _chosen(fit, "gem", name, f"{name} ({FORMS[name].description}) {why}")
+        tried, members, name, why = _gem(answers, seed, progress)
+        return _chosen(_average(tried, members), "gem", name, why)
     if method == "plu":
         fit = fit_plurality(answers, told)
     else:
@@ -141,26 +140,31 @@ def _habit_forms(answers: Answers) -> tuple[list[str], str]:
     return names, f" {which} left out: their tables would hold more than {MOST_TABLE:,.0f} numbers."
 
 
+def _gem(answers: Answers, seed: int, progress: Progress) -> tuple[dict[str, Fit], dict[str, float], str, str]:
+    """GEM's forms, the weights of those worth averaging, the name of the result, and why."""
+    tried, why = _explore(answers, seed, progress)
+    members = _members(tried)
+    best = next(iter(members))
+    if len(members) == 1:
+        return tried, members, best, f"{best} ({FORMS[best].description}) {why}"
+    names = ", ".join(f"{name} ({weight:.0%})" for name, weight in members.items())
+    reason = (
+        f"The posteriors of {names} are averaged: they explain the answers about equally well, and how well a form"
+        f" explains answers does not tell how near it is to the truth. {best} {why}"
+    )
+    return tried, members, "average", reason
+
+
 def _auto(answers: Answers, seed: int, progress: Progress) -> Choice:
+    """GEM, unless nothing can be compared or gold says otherwise."""
     if len(answers.annotators) == 1 or answers.answers_per_item.max() <= 1:
         fit = fit_plurality(answers, partial(progress, "plu"))
         return _chosen(fit, "plu", fit.form, "No task has answers of two people: there is nothing to compare.")
-    tried, why = _explore(answers, seed, progress)
-    members = _members(tried)
-    form = next(iter(members)) if len(members) == 1 else "average"
-    if len(members) == 1:
-        reason = f"{form} ({FORMS[form].description}) {why}"
-    else:
-        names = ", ".join(f"{name} ({weight:.0%})" for name, weight in members.items())
-        reason = (
-            f"The posteriors of {names} are averaged: they explain the answers about equally well"
-            f" and how well a form explains answers does not tell how near it is to the truth. The first {why}"
-        )
+    tried, members, form, reason = _gem(answers, seed, progress)
     gold = _gold_to_judge_by(answers)
     if gold < LEAST_GOLD:
-        fit = _average(tried, members)
         few = f" Gold on {gold} answered task(s) is too little to choose by." if gold else ""
-        return _chosen(fit, "gem", form, reason + few)
+        return _chosen(_average(tried, members), "gem", form, reason + few)
     return _by_gold(answers, tried, members, form, reason, seed, progress)
 
 

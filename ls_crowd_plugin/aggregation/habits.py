@@ -117,8 +117,8 @@ class _Habits:
             knowing[question.annotators] += weight * (recall - chance) / (1 - chance)
             variance[question.annotators] += weight**2 * uncertainty / (1 - chance) ** 2
             answered[question.annotators] += weight
-        answered = np.maximum(answered, 1)
-        return knowing / answered, np.sqrt(variance) / answered
+        count = np.maximum(answered, 1)
+        return knowing / count, np.sqrt(variance) / count
 
     def weight(self) -> Floats:
         """[J] nats that one answer adds to the label it names, against the other labels, averaged over labels."""
@@ -127,7 +127,7 @@ class _Habits:
         for question in self.questions:
             weight[question.annotators] += question.answered * question.weight(self.kind)
             answered[question.annotators] += question.answered
-        return weight / np.maximum(answered, 1)
+        return np.asarray(weight / np.maximum(answered, 1))
 
     def difficulty(self) -> Floats:
         """[I] expected share of the crowd's typical answers to the item that would be wrong, as log-odds."""

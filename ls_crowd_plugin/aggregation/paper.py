@@ -18,14 +18,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import minimize
 from scipy.special import expit, ndtri
 
-from .answers import Answers, Floats, sums
+from .answers import Answers, Flags, Floats, sums
 from .fit import Fit, clamped, climb, normalise, vote_shares
-
-Flags = npt.NDArray[np.bool_]
 
 ADVERSARY_ODDS = np.log(0.1 / 0.9)  # most people are honest
 WIDTH_SEEN = 4.0  # a prior's width is learned as if so many values of width 1 had been seen before
@@ -98,7 +95,7 @@ class PaperModel:
         )
         self.widths = np.array([2.0, 2.0, 1.0])  # standard deviations of d, D and log a
         self.right: Floats = share[answers.answer_option]  # [n] P(the answer is the true label)
-        self.adversary_log_odds = np.full(count, ADVERSARY_ODDS)
+        self.adversary_log_odds: Floats = np.full(count, ADVERSARY_ODDS)
 
     def step(self) -> float:
         for _ in range(5):
@@ -211,7 +208,8 @@ class PaperModel:
     def _set_intentions(self) -> None:
         """M1: each v_j on its own, both intentions at the best annotator parameters they can have."""
         count = len(self.parameters.skill)
-        best, best_value = self.parameters, self._objective(self.parameters)[0]
+        best = self.parameters
+        best_value: Floats = self._objective(best)[0]
         at_best = []
         for adversary in (False, True):
             start = replace(
@@ -225,7 +223,7 @@ class PaperModel:
                 best.with_annotators(np.where(better, tried.annotators, best.annotators)),
                 adversary=np.where(better, adversary, best.adversary),
             )
-            best_value = np.maximum(value, best_value)
+            best_value = np.asarray(np.maximum(value, best_value))
         self.parameters = best
         self.adversary_log_odds = at_best[1] - at_best[0]
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from .answers import Answers, Floats, sums
@@ -117,7 +118,7 @@ def _informed(answers: Answers, posterior: Floats) -> tuple[Floats, Floats]:
     return (share * informed).sum(1), np.where(unknown | (answered == 0), 1.0, np.sqrt((share**2 * error**2).sum(1)))
 
 
-def _lookup(keys: np.ndarray[tuple[int], np.dtype[np.int64]], given: np.ndarray, values: Floats) -> Floats:
+def _lookup(keys: npt.NDArray[np.int64], given: npt.NDArray[np.int64], values: Floats) -> Floats:
     """The sum of the values given under each of the (distinct) keys."""
     found = np.zeros(len(keys))
     if len(keys) == 0:

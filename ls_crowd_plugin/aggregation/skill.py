@@ -216,9 +216,9 @@ def _nodes(spread: float) -> tuple[Floats, Floats]:
     """Nodes [G] and their log weights for a Gaussian difficulty: Gauss-Hermite where few do, even steps else."""
     count = NODES[spread]
     if count <= 9:
-        nodes, weight = np.polynomial.hermite_e.hermegauss(count)
-        return spread * nodes, np.log(weight / weight.sum())
-    nodes = np.linspace(-3.2, 3.2, count)
+        points, weight = np.polynomial.hermite_e.hermegauss(count)
+        return spread * points, np.log(weight / weight.sum())
+    nodes: Floats = np.linspace(-3.2, 3.2, count).astype(float)
     log_weight = -0.5 * nodes**2
     return spread * nodes, log_weight - _log_sum(log_weight[None])[0]
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import betainc
 
-from .answers import Answers, Floats, sums
+from .answers import Answers, Flags, Floats, sums
 from .fit import Fit, climb, normalise
 
 PRIOR_ANSWERS = 2.0  # an annotator's share of agreement counts so many answers at the crowd's own rate
@@ -72,10 +72,10 @@ class _Weighted:
         self.answers = answers
         answered = answers.answers_per_annotator.astype(float)
         self.energy = np.ones(len(answered)) if printed else np.maximum(answered, 1.0)  # [J] price of a weight
-        self.signed = np.full(len(answered), 1.0 / np.sqrt(self.energy.sum()))  # [J] w_j
+        self.signed: Floats = np.full(len(answered), 1.0 / np.sqrt(self.energy.sum()))  # [J] w_j
         self.apart = np.maximum(answers.label_count[answers.answer_item] - 1, 1.0)  # [n] K_i − 1
         self.decided = answers.label_count[answers.answer_item] > 1  # [n] there is something to get right
-        self.winner = np.zeros(len(answers.option_item))  # [O] z
+        self.winner: Floats = np.zeros(len(answers.option_item))  # [O] z
 
     def step(self) -> float:
         """Labels for fixed weights, then weights for fixed labels; both maximise sum_j w_j b_j."""
@@ -106,11 +106,11 @@ class _WeightedWithIntention(_Weighted):
 
     def __init__(self, answers: Answers, printed: bool) -> None:
         super().__init__(answers, printed)
-        self.size = self.signed.copy()  # [J] w_j
-        self.honest = np.ones(len(self.size), bool)  # [J] v_j
+        self.size: Floats = self.signed.copy()  # [J] w_j
+        self.honest: Flags = np.ones(len(self.size), bool)  # [J] v_j
         self.started = False
 
-    def start_from(self, winner: Floats, honest: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> None:
+    def start_from(self, winner: Floats, honest: Flags) -> None:
         self.winner, self.honest, self.started = winner, honest, True
 
     def step(self) -> float:
@@ -158,7 +158,7 @@ def _winners(answers: Answers, score: Floats) -> Floats:
     tolerance = 1e-9 * (1 + np.abs(top))
     beaten = (top < -tolerance) & (answers.unchosen > 0)
     best = (score >= (top - tolerance)[answers.option_item]).astype(float)
-    winner = best / np.add.reduceat(best, answers.option_start)[answers.option_item]
+    winner: Floats = best / np.add.reduceat(best, answers.option_start)[answers.option_item]
     winner[(beaten | (answers.gold_option >= 0))[answers.option_item]] = 0.0
     winner[answers.gold_option[answers.gold_option >= 0]] = 1.0
     return winner
