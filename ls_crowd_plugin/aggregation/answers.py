@@ -55,6 +55,11 @@ class Answers:
         return np.diff(self.choice_start)[self.item_question].astype(float)
 
     @cached_property
+    def decidable(self) -> Flags:
+        """[n] answers to items with more than one label: those to the others say nothing of anybody."""
+        return self.label_count[self.answer_item] > 1
+
+    @cached_property
     def option_start(self) -> npt.NDArray[np.int64]:
         """[I] the first option of each item; every item has at least one."""
         return np.searchsorted(self.option_item, np.arange(len(self.items)))
@@ -265,19 +270,29 @@ def _codes(
             (code_of.setdefault(value, len(code_of)) for value in plain_values), np.int32, len(plain_values)
         )
     except TypeError:
-        odd = next(i for i, value in enumerate(plain_values) if not isinstance(value, Hashable))
+        odd = next(i for i, value in enumerate(plain_values) if not _hashable(value))
         raise UnusableInput(
             f"The {what} of answer {odd + 1} is a {type(plain_values[odd]).__name__}; use a text or a number."
         ) from None
     for value in code_of:
         if value is None or value == "" or value != value:
-            row = int(np.flatnonzero(first_seen == code_of[value])[0]) + 1
-            raise UnusableInput(f"Answer {row} has no {what}; leave the answer out or fill it in.")
+            row = int(np.flatnonzero(first_seen == code_of[value])[0])
+            if row >= len(values):
+                raise UnusableInput(f"The gold or the label set holds an empty {what}; leave it out or fill it in.")
+            raise UnusableInput(f"Answer {row + 1} has no {what}; leave the answer out or fill it in.")
     distinct = [value.item() if isinstance(value, np.generic) else value for value in code_of]
     order = _canonical_order(distinct)
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     return [distinct[position] for position in order], rank[first_seen]
+
+
+def _hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def _integer_codes(values: npt.NDArray[np.int64]) -> tuple[list[Any], Integers]:
@@ -334,6 +349,9 @@ def _choices(
         code = {value: position for position, value in enumerate(label_ids)}
         for position, name in enumerate(question_ids):
             names = label_set.get(name) if isinstance(label_set, Mapping) else label_set
+            if names is not None and not len(names):
+                where = "" if name is None else f" of question {name!r}"
+                raise UnusableInput(f"The label set{where} is empty; name its labels, or leave it out.")
             if names is not None:
                 given[position] = sorted({code[value] for value in names})
     if len(question_ids) == 1 and 0 not in given:
@@ -393,6 +411,14 @@ def _warnings(answers: Answers) -> tuple[str, ...]:
     if unanswered:
         name = answers.items[int(np.flatnonzero(per_item == 0)[0])]
         found.append(f"{unanswered} gold label(s) belong to tasks nobody answered, for example {name!r}.")
+    unheard = np.flatnonzero(answers.gold_option >= 0)
+    chosen_choices = np.zeros(len(answers.choices), bool)
+    chosen_choices[answers.option_choice[answers.votes > 0]] = True
+    strange = {answers.label(answers.gold_option[item]) for item in unheard.tolist()} - {
+        label for label, used in zip(answers.choices, chosen_choices.tolist(), strict=True) if used
+    }
+    if strange:
+        found.append(f"Gold names {len(strange)} label(s) that nobody chose, for example {min(map(repr, strange))}.")
     if len(answers.annotators) == 1:
         found.append("There is a single annotator: nothing can be compared, the labels are that person's.")
     single = int((per_item == 1).sum())

@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from .answers import Answers, Floats
-from .calibration import Calibration, calibrate
+from .calibration import USUAL, Calibration, calibrate
 from .fit import Fit, Progress
 from .habits import fit_habits, table_size
 from .paper import fit_paper
 from .skill import SPREADS, fit_skill
 from .weighted import fit_hyb, fit_neg, fit_plurality, fit_sw
 
-MOST_TABLE = 2e6  # habit tables larger than this are not tried: many labels times many annotators
+MOST_TABLE = 5e5  # habit tables larger than this are not tried: many labels times many annotators
 MOST_CELLS = 2e8  # nor are posteriors over this many (task, label) pairs
 SAMPLE_ANSWERS = 100_000  # forms are compared on at most about so many answers
 LEAST_GOLD = 10  # fewer gold tasks than this cannot tell forms apart
@@ -54,8 +54,11 @@ FORMS: dict[str, Form] = {
 WEIGHTED: dict[str, Callable[..., Fit]] = {"neg": fit_neg, "sw": fit_sw, "hyb": fit_hyb}
 OTHERS: dict[str, Form] = {
     "neg": Form("weighted plurality with negative weights", fit_neg),
+    "sw": Form("weighted plurality with intentions", fit_sw),
+    "hyb": Form("weighted plurality with intentions, from where neg ends", fit_hyb),
     "plu": Form("plurality", fit_plurality),
 }
+JUDGED_BY_GOLD = ("neg", "plu")  # beside GEM's own forms
 
 
 @dataclass(frozen=True)
@@ -73,22 +76,49 @@ def fit_method(answers: Answers, method: str, form: str | None, seed: int, progr
     """Fits `method`; `form` names one of FORMS for GEM, or `printed` for NEG, SW and HYB; None leaves it open."""
     if method == "auto":
         return _auto(answers, seed, progress)
-    told = partial(progress, method)
-    if method == "gem" and form is not None:
-        fit = FORMS[form](answers, told)
-        return _chosen(fit, "gem", form, f"{form} ({FORMS[form].description}) was asked for.")
-    if method == "gem":
+    if method == "gem" and form is None:
         tried, members, name, why = _gem(answers, seed, progress)
-        return _chosen(_average(tried, members), "gem", name, why)
-    if method == "plu":
-        fit = fit_plurality(answers, told)
+        return _calibrated(_average(tried, members), members, "gem", name, why, seed, progress)
+    if method == "gem":
+        name, how = str(form), FORMS[str(form)]
+        why = f"{name} ({how.description}) was asked for."
+    elif form == "printed":
+        name, how = form, Form(OTHERS[method].description, partial(WEIGHTED[method], printed=True))
+        why = f"{method} as printed was asked for."
     else:
-        fit = WEIGHTED[method](answers, told, printed=form == "printed")
-    return _chosen(fit, method, fit.form, f"{method} was asked for.")
+        name, how = method, OTHERS[method]
+        why = f"{method} was asked for."
+    fit = how(answers, partial(progress, method))
+    return _calibrated(fit, {name: 1.0}, method, name if method == "gem" else fit.form, why, seed, progress, how)
 
 
-def _chosen(fit: Fit, method: str, form: str, why: str) -> Choice:
-    calibration = calibrate(fit.answers, fit.posterior, fit.unchosen, fit.weight, fit.answers.gold_option)
+def _calibrated(
+    fit: Fit,
+    members: dict[str, float],
+    method: str,
+    form: str,
+    why: str,
+    seed: int,
+    progress: Progress,
+    how: Form | None = None,
+    unseen: tuple[Floats, Floats] | None = None,
+) -> Choice:
+    """Calibrated on gold, judged by fits that did not see it: one that did is too sure of itself.
+
+    What the crowd says of a gold item is replaced by what those fits say. `unseen` [O], [I] is that, where it is known
+    already. On a large crowd only a sample is fitted again, and the gold items' own posteriors stay.
+    """
+    if not (fit.answers.gold_option >= 0).any():
+        return Choice(fit, method, form, why, Calibration(*USUAL))
+    sample = _sample(fit.answers, seed, SAMPLE_ANSWERS)
+    if unseen is None:
+        forms = {name: how or FORMS[name] for name in members}
+        unseen = _weighted_mean(_unseen(sample, sample, forms, seed, progress), members)
+    calibration = calibrate(sample, *unseen, fit.weight, sample.gold_option)
+    if sample is fit.answers:
+        gold = sample.gold_option >= 0
+        posterior = np.where(gold[sample.option_item], unseen[0], fit.posterior)
+        fit = replace(fit, posterior=posterior, unchosen=np.where(gold, unseen[1], fit.unchosen))
     return Choice(fit, method, form, why, calibration)
 
 
@@ -117,7 +147,8 @@ def _explore(answers: Answers, seed: int, progress: Progress) -> tuple[dict[str,
     charge = dict.fromkeys(spreads, DIFFICULTY_GAIN * count)
     ranked = sorted(tried, key=lambda name: charge.get(name, 0.0) - tried[name].objective)
     best, second = ranked[0], ranked[1]
-    margin = (tried[best].objective - tried[second].objective) / max(count, 1)
+    lead = tried[best].objective - tried[second].objective + charge.get(second, 0.0) - charge.get(best, 0.0)
+    margin = lead / max(count, 1)
     why = f"explains the answers best of {len(tried)} forms: by {margin:.4f} nats per answer before {second}"
     if sample is not answers:
         why += f", on a sample of {count:,} answers"
@@ -159,12 +190,13 @@ def _auto(answers: Answers, seed: int, progress: Progress) -> Choice:
     """GEM, unless nothing can be compared or gold says otherwise."""
     if len(answers.annotators) == 1 or answers.answers_per_item.max() <= 1:
         fit = fit_plurality(answers, partial(progress, "plu"))
-        return _chosen(fit, "plu", fit.form, "No task has answers of two people: there is nothing to compare.")
+        why = "No task has answers of two people: there is nothing to compare."
+        return _calibrated(fit, {"plu": 1.0}, "plu", fit.form, why, seed, progress, OTHERS["plu"])
     tried, members, form, reason = _gem(answers, seed, progress)
     gold = _gold_to_judge_by(answers)
     if gold < LEAST_GOLD:
         few = f" Gold on {gold} answered task(s) is too little to choose by." if gold else ""
-        return _chosen(_average(tried, members), "gem", form, reason + few)
+        return _calibrated(_average(tried, members), members, "gem", form, reason + few, seed, progress)
     return _by_gold(answers, tried, members, form, reason, seed, progress)
 
 
@@ -231,7 +263,7 @@ def _by_gold(
     forms: dict[str, Form] = {name: FORMS[name] for name in members}
     if skill is not None:
         forms[skill] = FORMS[skill]
-    forms.update(OTHERS)
+    forms.update({name: OTHERS[name] for name in JUDGED_BY_GOLD})
     sample = _sample(answers, seed, SAMPLE_ANSWERS)
     table = _common_table(sample, forms)
     unseen = _unseen(sample, table, forms, seed, progress)
@@ -255,8 +287,8 @@ def _by_gold(
         method = best if best in OTHERS else "gem"
         why = f"Gold decides for {best} ({forms[best].description}): {share}, against {right[form].mean():.1%}"
         why += f" with {form}."
-    calibration = calibrate(table, *unseen[best], fit.weight, table.gold_option)
-    return Choice(fit, method, best, why, calibration)
+    fit = replace(fit, answers=table, posterior=_on(fit, table)[0], unchosen=_on(fit, table)[1])
+    return _calibrated(fit, members, method, fit.form, why, seed, progress, unseen=unseen[best])
 
 
 def _unseen(
@@ -272,6 +304,8 @@ def _unseen(
         for part in range(FOLDS):
             progress("checking against gold", (done + part / FOLDS) / len(forms))
             hidden = fold == part
+            if not hidden.any():
+                continue
             fit = form(sample.with_gold(np.where(hidden, -1, sample.gold_option).astype(np.int32)), _silent)
             options, others = _on(fit, table)
             of_hidden = hidden[table.option_item]
@@ -284,7 +318,8 @@ def _share_right(table: Answers, posterior: Floats, unchosen: Floats, judged: np
     """One for each judged item whose most probable label is the gold one; a tie counts its share."""
     top = np.maximum(np.maximum.reduceat(posterior, table.option_start), np.where(table.unchosen > 0, unchosen, 0.0))
     best = (posterior >= top[table.option_item] - 1e-9).astype(float)
-    best /= np.maximum(np.add.reduceat(best, table.option_start), 1.0)[table.option_item]
+    tied = np.add.reduceat(best, table.option_start) + np.where(unchosen >= top - 1e-9, table.unchosen, 0.0)
+    best /= np.maximum(tied, 1.0)[table.option_item]
     return np.asarray(best[table.gold_option[judged]])
 
 

@@ -99,6 +99,14 @@ class Consensus:
             values[answers.option_choice[options] - first] = self._crowd[options]
         return dict(zip(answers.choices[first:after], values.tolist(), strict=True))
 
+    def lifted(self, task: Any) -> tuple[Any, float]:
+        """Label and confidence of a task as the crowd gives them: for a gold task, with the gold label lifted."""
+        if task not in self._position:
+            raise KeyError(f"There is no task {task!r} among the answers or the gold.")
+        choice, confidence = self._most_probable
+        item = self._position[task]
+        return self._answers.choices[choice[item]], float(confidence[item])
+
     @cached_property
     def tasks(self) -> list[dict[str, Any]]:
         """One row per task: task, question if given, label, confidence, difficulty, answers."""
@@ -159,7 +167,7 @@ class Consensus:
         """How many answered gold tasks there are, and how many of them the crowd labels right with the gold lifted."""
         answers = self._answers
         judged = (answers.gold_option >= 0) & (answers.answers_per_item > 0)
-        best = self._most_probable()[0]
+        best = self._most_probable[0]
         right = best[judged] == answers.option_choice[answers.gold_option[judged]]
         return int(judged.sum()), int(right.sum())
 
@@ -217,27 +225,32 @@ class Consensus:
 
     @cached_property
     def _people(self) -> People:
-        posterior = self._crowd.copy()
+        return describe(self._choice.fit, self._with_gold(self._choice.fit.posterior), self._with_gold(self._crowd))
+
+    def _with_gold(self, posterior: Floats) -> Floats:
+        """[O] the posterior with gold items certain."""
         known = self._answers.gold_option >= 0
-        posterior[known[self._answers.option_item]] = 0.0
+        posterior = np.where(known[self._answers.option_item], 0.0, posterior)
         posterior[self._answers.gold_option[known]] = 1.0
-        return describe(self._answers, posterior, self._choice.fit)
+        return posterior
 
     def _options_of(self, item: int) -> slice:
         start = self._answers.option_start
-        return slice(start[item], start[item + 1] if item + 1 < len(start) else len(self._answers.option_item))
+        return slice(
+            int(start[item]), int(start[item + 1]) if item + 1 < len(start) else len(self._answers.option_item)
+        )
 
     @cached_property
     def _label_choice(self) -> npt.NDArray[np.int32]:
         """[I] the choice given as label."""
-        best = self._most_probable()[0].copy()
+        best = self._most_probable[0].copy()
         known = self._answers.gold_option >= 0
         best[known] = self._answers.option_choice[self._answers.gold_option[known]]
         return best
 
     @cached_property
     def _confidence(self) -> Floats:
-        return np.where(self._answers.gold_option >= 0, 1.0, self._most_probable()[1])
+        return np.where(self._answers.gold_option >= 0, 1.0, self._most_probable[1])
 
     @cached_property
     def _lead(self) -> Floats:
@@ -257,6 +270,7 @@ class Consensus:
         top = np.maximum.reduceat(self._crowd, self._answers.option_start)
         return self._crowd >= top[self._answers.option_item] - SAME
 
+    @cached_property
     def _most_probable(self) -> tuple[npt.NDArray[np.int32], Floats]:
         """[I], [I] the choice with the highest probability and that probability, gold lifted.
 
@@ -275,7 +289,8 @@ class Consensus:
 
     def _draw(self, item: int, with_unchosen: bool, top: float) -> int:
         answers = self._answers
-        options = np.arange(len(answers.option_item))[self._options_of(item)]
+        place = self._options_of(item)
+        options = np.arange(place.start, place.stop)
         best = max(top, float(self._crowd_unchosen[item])) if with_unchosen else top
         candidates = answers.option_choice[options[self._crowd[options] >= best - SAME]].tolist()
         if with_unchosen:

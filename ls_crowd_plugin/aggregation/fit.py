@@ -50,22 +50,24 @@ def climb(
     limit: int = 300,
     tolerance: float = 3e-6,
     floor: float = -np.inf,
+    least: int = 6,
 ) -> tuple[tuple[float, ...], bool]:
     """Steps until the objective gains less than `tolerance` per answer: its history, and whether it got there.
 
-    A model that would still lie below `floor` after fifty more rounds like the last is given up: it is only being
-    compared with one that is already there.
+    At least `least` rounds are made, because a model may learn about the crowd as a whole only after some. One that
+    would still lie below `floor` after fifty more rounds like the last is given up: it is only being compared with one
+    that is already there.
     """
     history: list[float] = []
     for iteration in range(limit):
         history.append(model.step())
         progress((iteration + 1) / limit)
-        if iteration == 0:
+        if iteration + 1 < least:
             continue
         gain = history[-1] - history[-2]
-        if gain < tolerance * (len(answers.answer_item) + 1):
+        if gain < tolerance * max(len(answers.answer_item), 100):
             return tuple(history), True
-        if iteration > 5 and history[-1] + 50 * gain < floor:
+        if history[-1] + 50 * gain < floor:
             break
     return tuple(history), False
 

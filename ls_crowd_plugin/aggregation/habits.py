@@ -53,7 +53,7 @@ def fit_habits(answers: Answers, progress: Callable[[float], None], grades: int 
         knowing_error=knowing_error,
         adversary=model.kind[:, CONTRARY],
         weight=model.weight(),
-        difficulty=model.difficulty(),
+        difficulty=model.difficulty() if grades > 1 else None,
         objective=history[-1],
         history=history,
         converged=converged,
@@ -103,9 +103,8 @@ class _Habits:
         return posterior
 
     def knowing(self) -> tuple[Floats, Floats]:
-        """[J], [J] s = (recall − 1/K) / (1 − 1/K), recall averaged over labels, and its standard error.
-
-        Skill is the log-odds of its size: below chance somebody knows what to avoid, as the paper's adversary.
+        """[J], [J] s with recall = s + (1−s)/K, or below chance, where somebody knows what to avoid, −s with recall =
+        (1−s)/K as of the paper's adversary; recall is averaged over labels. And its standard error.
         """
         knowing = np.zeros(len(self.kind))
         variance = np.zeros(len(self.kind))
@@ -114,11 +113,12 @@ class _Habits:
             recall, uncertainty = question.recall(self.kind)
             chance = 1.0 / question.labels
             weight = question.answered
-            knowing[question.annotators] += weight * (recall - chance) / (1 - chance)
-            variance[question.annotators] += weight**2 * uncertainty / (1 - chance) ** 2
+            scale = np.where(recall < chance, chance, 1 - chance)
+            knowing[question.annotators] += weight * (recall - chance) / scale
+            variance[question.annotators] += weight**2 * uncertainty / scale**2
             answered[question.annotators] += weight
         count = np.maximum(answered, 1)
-        return knowing / count, np.sqrt(variance) / count
+        return knowing / count, np.where(answered > 0, np.sqrt(variance) / count, 1.0)
 
     def weight(self) -> Floats:
         """[J] nats that one answer adds to the label it names, against the other labels, averaged over labels."""
@@ -250,27 +250,34 @@ class _Question:
         mean = right.sum() / max(counts.sum(), 1e-9)
         return np.asarray(1 - (right + 5 * mean) / (counts.sum(0) + 5))
 
-    def mean_table(self, kind: Floats) -> tuple[Floats, Floats]:
-        """[J, K, K] expected P(r | z) with grades weighted as they occur, and [J, K] the answers each z rests on."""
-        belongs = kind[self.annotators]
-        prior = ROW_STRENGTH * np.tensordot(belongs[:, :GUESSING], self.typical, 1)
-        prior += ROW_STRENGTH * belongs[:, GUESSING, None, None] * self.habit[:, None]
+    def mean_tables(self) -> tuple[Floats, Floats]:
+        """[M + 1, J, K, K] expected P(r | z) of each kind, grades weighted as they occur; [J, K] answers on each z."""
         share = np.exp(self.log_prior).reshape(self.grades, self.labels)
-        by_grade = (prior + self.counts).reshape(-1, self.labels, self.grades, self.labels) * (share / share.sum(0))
-        table = by_grade.sum(2)
-        total = table.sum(1)
-        return table / total[:, None, :], total
+        share = share / share.sum(0)
+        guess = self.guess_strength * self.habit + self.habit_counts
+        guess = guess / guess.sum(1, keepdims=True)
+        tables = [np.repeat(guess[:, :, None], self.labels, axis=2)]
+        for typical in self.typical:
+            row = ROW_STRENGTH * typical + self.counts
+            by_grade = (row / row.sum(1, keepdims=True)).reshape(-1, self.labels, self.grades, self.labels)
+            tables.insert(len(tables) - 1, (by_grade * share).sum(2))
+        met = self.counts.sum(1).reshape(-1, self.grades, self.labels).sum(1)
+        return np.stack(tables), met
 
     def recall(self, kind: Floats) -> tuple[Floats, Floats]:
-        """[J], [J] probability of the right label, averaged over labels, and its variance."""
-        table, total = self.mean_table(kind)
-        hit = np.einsum("jkk->jk", table)
-        variance = hit * (1 - hit) / (total + 1)
-        return hit.mean(1), variance.mean(1) / self.labels
+        """[J], [J] probability of the right label, averaged over labels, and its variance within and between kinds."""
+        tables, met = self.mean_tables()
+        hits = np.einsum("mjkk->mjk", tables)
+        belongs = kind[self.annotators].T  # [M + 1, J]
+        within = (hits * (1 - hits) / (met + ROW_STRENGTH + 1)).mean(2) / self.labels
+        each = hits.mean(2)
+        mean = (belongs * each).sum(0)
+        return mean, (belongs * (within + (each - mean) ** 2)).sum(0)
 
     def weight(self, kind: Floats) -> Floats:
         """[J] mean over labels of log P(r | r true) / P(r | another is true)."""
-        table, _ = self.mean_table(kind)
+        tables, _ = self.mean_tables()
+        table = np.einsum("mj,mjrz->jrz", kind[self.annotators].T, tables)
         hit = np.einsum("jkk->jk", table)
         miss = (table.sum(2) - hit) / (self.labels - 1)
         return np.asarray(np.log(hit / miss).mean(1))

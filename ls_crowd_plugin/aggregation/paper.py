@@ -32,11 +32,11 @@ LEAST = 1e-12
 def fit_paper(answers: Answers, progress: Callable[[float], None], tied: bool = False, complex_: bool = False) -> Fit:
     """The paper's GEM; `tied` gives all annotators one discrimination, `complex_` makes adversaries the crafty kind."""
     model = PaperModel(answers, tied, complex_)
-    history, converged = climb(model, answers, progress, limit=100, tolerance=1e-4)
+    history, converged = climb(model, answers, progress, limit=100, tolerance=1e-4, least=3)
     posterior, unchosen, _ = model.label_posterior(model.parameters, lift_gold=True)
     own = model.parameters
     log_ratio = np.subtract(*model.log_hit_and_miss(own)[:2])
-    answered = np.maximum(answers.answers_per_annotator, 1)
+    answered = np.maximum(model.answered, 1)
     return Fit(
         answers=answers,
         form="paper" + ("-tied" if tied else "") + ("-complex" if complex_ else ""),
@@ -45,7 +45,7 @@ def fit_paper(answers: Answers, progress: Callable[[float], None], tied: bool = 
         skill=own.skill,
         skill_error=model.skill_error(),
         adversary=expit(model.adversary_log_odds),
-        weight=sums(answers.answer_annotator, log_ratio, len(answered)) / answered,
+        weight=sums(model.annotator, log_ratio, len(answered)) / answered,
         difficulty=own.difficulty,
         objective=history[-1],
         history=history,
@@ -78,7 +78,11 @@ class PaperModel:
 
     def __init__(self, answers: Answers, tied: bool = False, complex_: bool = False) -> None:
         self.answers, self.tied, self.complex = answers, tied, complex_
-        self.labels = np.maximum(answers.label_count[answers.answer_item], 2.0)  # [n] K; one label is certain anyway
+        some = answers.decidable  # of n answers, those to items with something to decide
+        self.item, self.annotator = answers.answer_item[some], answers.answer_annotator[some]
+        self.option = answers.answer_option[some]
+        self.labels = answers.label_count[self.item]  # [n] K
+        self.answered = np.bincount(self.annotator, minlength=len(answers.annotators))  # [J]
         share, _ = vote_shares(answers)
         united = np.maximum.reduceat(share, answers.option_start)
         order = np.searchsorted(np.sort(-united), -united, side="left") + np.searchsorted(
@@ -94,7 +98,7 @@ class PaperModel:
             log_craft=np.zeros(count),
         )
         self.widths = np.array([2.0, 2.0, 1.0])  # standard deviations of d, D and log a
-        self.right: Floats = share[answers.answer_option]  # [n] P(the answer is the true label)
+        self.right: Floats = share[self.option]  # [n] P(the answer is the true label)
         self.adversary_log_odds: Floats = np.full(count, ADVERSARY_ODDS)
 
     def step(self) -> float:
@@ -106,15 +110,15 @@ class PaperModel:
                 break
         self._learn_widths()
         posterior, _, evidence = self.label_posterior(self.parameters)
-        self.right = posterior[self.answers.answer_option]
+        self.right = posterior[self.option]
         return float(evidence.sum() + self.log_prior(self.parameters).sum())
 
     def label_posterior(self, parameters: Parameters, lift_gold: bool = False) -> tuple[Floats, Floats, Floats]:
         """E-step: [O], [I] posterior of the labels, and [I] log of (1/K) sum_k prod_j P(r_ij | z_i = k)."""
         log_hit, log_miss, *_ = self.log_hit_and_miss(parameters)
         answers = self.answers
-        ratio = sums(answers.answer_option, log_hit - log_miss, len(answers.option_item))
-        base = sums(answers.answer_item, log_miss, len(answers.items))
+        ratio = sums(self.option, log_hit - log_miss, len(answers.option_item))
+        base = sums(self.item, log_miss, len(answers.items))
         option, unchosen = clamped(answers)
         if lift_gold:
             option, unchosen = np.zeros_like(option), np.zeros_like(unchosen)
@@ -128,8 +132,8 @@ class PaperModel:
         return np.log(hit), np.log(miss), knows, crafty
 
     def _solves(self, parameters: Parameters) -> tuple[Floats, Floats]:
-        annotator = self.answers.answer_annotator
-        difficulty = parameters.difficulty[self.answers.answer_item]
+        annotator = self.annotator
+        difficulty = parameters.difficulty[self.item]
         skill = parameters.skill[annotator]
         knows = expit(np.exp(parameters.log_discrimination)[annotator] * (skill - difficulty))
         if not self.complex:
@@ -138,7 +142,7 @@ class PaperModel:
         return knows, expit(np.exp(parameters.log_craft)[annotator] * (threshold - difficulty))
 
     def _pmf(self, parameters: Parameters, knows: Floats, crafty: Floats) -> tuple[Floats, Floats]:
-        adversary = parameters.adversary[self.answers.answer_annotator]
+        adversary = parameters.adversary[self.annotator]
         guess = (1 - knows) / self.labels + LEAST
         hit = guess + np.where(adversary, crafty * knows, knows)
         miss = guess + np.where(adversary, (1 - crafty) * knows / (self.labels - 1), 0.0)
@@ -146,7 +150,7 @@ class PaperModel:
 
     def expected_log_likelihood(self, parameters: Parameters) -> tuple[Floats, Floats, Floats]:
         """[J] each annotator's part of E[log L_c], its gradient [4, J] in `annotators`, and [I] in the difficulty."""
-        answers, annotator = self.answers, self.answers.answer_annotator
+        annotator = self.annotator
         knows, crafty = self._solves(parameters)
         hit, miss = self._pmf(parameters, knows, crafty)
         value = self.right * np.log(hit) + (1 - self.right) * np.log(miss)
@@ -157,7 +161,7 @@ class PaperModel:
         by_knows += by_miss * (np.where(adversary, (1 - crafty) / others, 0.0) - 1 / self.labels)
         slope = by_knows * knows * (1 - knows)  # d value / d (a_j (d_j − D_i))
         discrimination = np.exp(parameters.log_discrimination)[annotator]
-        distance = parameters.skill[annotator] - parameters.difficulty[answers.answer_item]
+        distance = parameters.skill[annotator] - parameters.difficulty[self.item]
         gradient = np.zeros((4, len(parameters.skill)))
         by_skill = slope * discrimination
         by_difficulty = -by_skill
@@ -173,11 +177,11 @@ class PaperModel:
         return (
             self._per_annotator(value),
             gradient,
-            sums(answers.answer_item, by_difficulty, len(parameters.difficulty)),
+            sums(self.item, by_difficulty, len(parameters.difficulty)),
         )
 
     def _per_annotator(self, values: Floats) -> Floats:
-        return sums(self.answers.answer_annotator, values, len(self.parameters.skill))
+        return sums(self.annotator, values, len(self.parameters.skill))
 
     def log_prior(self, parameters: Parameters) -> Floats:
         """[J + 1] log prior of each annotator's parameters, last that of the difficulties and of the widths."""
@@ -192,7 +196,7 @@ class PaperModel:
 
     def _charge(self) -> Floats | float:
         """What a complex adversary pays for θ_j and b_j: half the log of the answers each, as in BIC."""
-        return np.log(np.maximum(self.answers.answers_per_annotator, 1)) if self.complex else 0.0
+        return np.log(np.maximum(self.answered, 1)) if self.complex else 0.0
 
     def _objective(self, parameters: Parameters) -> tuple[Floats, Floats, Floats]:
         """E[log L_c] + log prior: [J] by annotator, gradient [4, J] in the annotators', [I] in the difficulty."""

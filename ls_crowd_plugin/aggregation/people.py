@@ -6,8 +6,8 @@ A verdict is about answers, never about intent. It rests on how much somebody's 
 
 Every label counts alike, so that always giving the commonest label, which is often right, tells nothing: informed is 1
 for always right, 0 for any answers that do not depend on the truth, negative for answers that avoid it. Where an
-annotator met few tasks of a label, the recall is drawn to how often the annotator gives that label at all, which is
-what it would be for somebody who does not look at the task.
+annotator met few tasks of a label, the recall is drawn to what it would be with the annotator's overall agreement
+beyond chance κ: usage + κ (1 − usage), where usage is how often the annotator gives that label at all.
 """
 
 from __future__ import annotations
@@ -39,15 +39,18 @@ class People:
     verdict: list[str]
 
 
-def describe(answers: Answers, posterior: Floats, fit: Fit) -> People:
-    """Accuracy and verdict of every annotator from the posterior [O] of the options, gold set.
+def describe(fit: Fit, posterior: Floats, calibrated: Floats) -> People:
+    """Accuracy and verdict of every annotator from the posteriors [O] as fitted and as calibrated, gold set.
 
-    The verdict follows the model's own probability of knowing where it has one, because a model pools what it learned
-    from the whole crowd; but answers that show no dependence on the truth are called random whatever a model says.
+    Accuracy takes the calibrated one. The verdict takes the other: a little doubt about every task, which calibration
+    adds, would add up to tasks of rare labels that nobody ever met. It follows the model's own probability of knowing
+    where there is one, because a model pools what it learned from the whole crowd; but answers that show no dependence
+    on the truth are called random whatever a model says.
     """
+    answers = fit.answers
     count = len(answers.annotators)
     answered = answers.answers_per_annotator.astype(float)
-    right = sums(answers.answer_annotator, posterior[answers.answer_option], count)
+    right = sums(answers.answer_annotator, calibrated[answers.answer_option], count)
     crowd = right.sum() / max(answered.sum(), 1)
     accuracy = (right + PRIOR_ANSWERS * crowd) / (answered + PRIOR_ANSWERS)
     informed, error = _informed(answers, posterior)
@@ -56,7 +59,8 @@ def describe(answers: Answers, posterior: Floats, fit: Fit) -> People:
         level, level_error = fit.knowing, fit.knowing_error
     level = np.where(informed + error < RANDOM, informed, level)
     suspected = np.zeros(count) if fit.adversary is None else fit.adversary
-    numbers = zip(answered.tolist(), level.tolist(), level_error.tolist(), suspected.tolist(), strict=True)
+    telling = sums(answers.answer_annotator, answers.decidable, count)
+    numbers = zip(telling.tolist(), level.tolist(), level_error.tolist(), suspected.tolist(), strict=True)
     return People(accuracy, informed, error, [_verdict(*values) for values in numbers])
 
 
@@ -98,7 +102,12 @@ def _informed(answers: Answers, posterior: Floats) -> tuple[Floats, Floats]:
     total = sums(place, tasks, count * len(labels))  # [J · Q] answers to questions with something to decide
     usage = np.minimum(usage / np.maximum(total[place], 1e-12), 1.0)
 
-    recall = (hits + PRIOR_ANSWERS * usage) / (tasks + PRIOR_ANSWERS)
+    right = sums(place, hits, count * len(labels)) / np.maximum(total, 1e-12)
+    expected = sums(place, usage * tasks, count * len(labels)) / np.maximum(total, 1e-12)
+    beyond = np.clip((right - expected) / np.maximum(1 - expected, 1e-9), 0.0, 1.0)  # [J · Q] κ
+    beyond[expected > 0.999] = 0.0
+    likely = usage + beyond[place] * (1 - usage)
+    recall = (hits + PRIOR_ANSWERS * likely) / (tasks + PRIOR_ANSWERS)
     variance = np.clip(recall * (1 - recall), 0.0, None) / (tasks + PRIOR_ANSWERS + 1)
     weight = np.minimum(tasks, 1.0)  # a label hardly met is hardly counted
     counted = sums(place, weight, count * len(labels))

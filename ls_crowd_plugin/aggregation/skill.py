@@ -42,6 +42,7 @@ def fit_skill(answers: Answers, progress: Callable[[float], None], spread: float
     history, converged = climb(model, answers, progress, floor=floor)
     posterior, unchosen = model.lifted_posterior()
     mean = model.belief @ model.types.skill
+    unplaced = np.where(model.types.intention == GUESSING, 1.0, 0.0)  # guessing is somewhere low on the scale
     known = model.types.known(model.nodes) @ np.exp(model.log_node)
     known = np.where(model.types.intention == ADVERSARY, -known, known)
     knowing = model.belief @ known
@@ -51,12 +52,12 @@ def fit_skill(answers: Answers, progress: Callable[[float], None], spread: float
         posterior=posterior,
         unchosen=unchosen,
         skill=mean,
-        skill_error=np.sqrt(np.maximum(model.belief @ model.types.skill**2 - mean**2, 0.0)),
+        skill_error=np.sqrt(np.maximum(model.belief @ (model.types.skill**2 + unplaced) - mean**2, 0.0)),
         adversary=model.belief[:, model.types.intention == ADVERSARY].sum(1),
         knowing=knowing,
         knowing_error=np.sqrt(np.maximum(model.belief @ known**2 - knowing**2, 0.0)),
         weight=model.weight(),
-        difficulty=model.difficulty(),
+        difficulty=model.difficulty() if spread else None,
         objective=history[-1],
         history=history,
         converged=converged,
@@ -109,13 +110,14 @@ class _Skill:
         self.nodes, self.log_node = _nodes(spread)
         self.types = Types.grid(spread)
         counts, count_of_item = np.unique(np.maximum(answers.label_count, 2), return_inverse=True)
-        self.label_counts = counts  # [L] distinct K; an item with K = 1 is certain whatever is assumed here
+        self.label_counts = counts  # [L] distinct K; items with K = 1 have no answers here
         tables = [self.types.hit_and_miss(self.nodes, labels) for labels in counts]
         self.log_hit = [np.log(hit) for hit, _ in tables]  # L × [V, G]
         self.log_miss = [np.log(miss) for _, miss in tables]
-        voice = answers.answer_annotator.astype(np.int64) * len(counts) + count_of_item[answers.answer_item]
+        some = answers.decidable
+        voice = answers.answer_annotator[some].astype(np.int64) * len(counts) + count_of_item[answers.answer_item[some]]
         self.given: sparse.csr_array = sparse.csr_array(  # [O, J·L] one where the annotator gave the option
-            (np.ones(len(voice)), (answers.answer_option, voice)),
+            (np.ones(len(voice)), (answers.answer_option[some], voice)),
             shape=(len(answers.option_item), len(answers.annotators) * len(counts)),
         )
         self.given_by: sparse.csr_array = self.given.T.tocsr()
@@ -171,17 +173,17 @@ class _Skill:
         mean = skilled @ types.skill / skilled.sum()
         deviation = np.sqrt(skilled @ (types.skill - mean) ** 2 / skilled.sum() + 0.01)
         seen = sums(types.intention, crowd, 3) + INTENTIONS_SEEN
-        log_prior = self._log_prior(float(mean), float(deviation), seen, crowd)
+        log_prior = self._log_prior(float(mean), float(deviation), seen, skilled)
         if crowd @ (log_prior - self.log_prior) > 0:
             self.log_prior = log_prior
 
-    def _log_prior(self, mean: float, deviation: float, intentions: Floats, crowd: Floats) -> Floats:
-        """[V] log share of types in the crowd: intentions as given, Gaussian skills, discriminations as in `crowd`."""
+    def _log_prior(self, mean: float, deviation: float, intentions: Floats, skilled: Floats) -> Floats:
+        """[V] log share of types: intentions as given, Gaussian skills, discriminations as of the `skilled` [V]."""
         types = self.types
         log_prior = -0.5 * ((types.skill - mean) / deviation) ** 2
         for value in np.unique(types.discrimination):
             same = types.discrimination == value
-            log_prior[same] += np.log(crowd[same].sum() + 1.0) - _log_sum(log_prior[same][None])[0]
+            log_prior[same] += np.log(skilled[same].sum() + 1.0) - _log_sum(log_prior[same][None])[0]
         for intention, seen in enumerate(intentions):
             same = types.intention == intention
             log_prior[same] += np.log(seen / intentions.sum()) - _log_sum(log_prior[same][None])[0]

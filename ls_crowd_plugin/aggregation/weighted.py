@@ -38,31 +38,32 @@ def fit_plurality(answers: Answers, progress: Callable[[float], None]) -> Fit:
     winner = _winners(answers, score)
     objective = float(score @ winner)
     progress(1.0)
-    return _fit(answers, "ss-plu" if asked.sum() else "plu", weight, winner, (objective,), True, with_adversaries=False)
+    form = "ss-plu" if asked.sum() else "plu"
+    return _fit(answers, form, weight, score, winner, (objective,), True, with_adversaries=False)
 
 
 def fit_neg(answers: Answers, progress: Callable[[float], None], printed: bool = False) -> Fit:
     """US-NEG, and SS-NEG where there is gold."""
     model = _Weighted(answers, printed)
-    history, converged = climb(model, answers, progress, tolerance=1e-12)
-    return _fit(answers, "printed" if printed else "neg", model.signed, model.winner, history, converged)
+    history, converged = climb(model, answers, progress, tolerance=1e-12, least=2)
+    return _fit(answers, "printed" if printed else "neg", model.signed, model.score(), model.winner, history, converged)
 
 
 def fit_sw(answers: Answers, progress: Callable[[float], None], printed: bool = False) -> Fit:
     """US-SW, and SS-SW where there is gold."""
     model = _WeightedWithIntention(answers, printed)
-    history, converged = climb(model, answers, progress, tolerance=1e-12)
-    return _fit(answers, "printed" if printed else "sw", model.signed, model.winner, history, converged)
+    history, converged = climb(model, answers, progress, tolerance=1e-12, least=2)
+    return _fit(answers, "printed" if printed else "sw", model.signed, model.score(), model.winner, history, converged)
 
 
 def fit_hyb(answers: Answers, progress: Callable[[float], None], printed: bool = False) -> Fit:
     """US-HYB, and SS-HYB where there is gold: SW's objective from where NEG ends."""
     neg = _Weighted(answers, printed)
-    climb(neg, answers, lambda fraction: progress(fraction / 2), tolerance=1e-12)
+    climb(neg, answers, lambda fraction: progress(fraction / 2), tolerance=1e-12, least=2)
     model = _WeightedWithIntention(answers, printed)
     model.start_from(neg.winner, neg.signed >= 0)
-    history, converged = climb(model, answers, lambda fraction: progress(0.5 + fraction / 2), tolerance=1e-12)
-    return _fit(answers, "printed" if printed else "hyb", model.signed, model.winner, history, converged)
+    history, converged = climb(model, answers, lambda fraction: progress(0.5 + fraction / 2), tolerance=1e-12, least=2)
+    return _fit(answers, "printed" if printed else "hyb", model.signed, model.score(), model.winner, history, converged)
 
 
 class _Weighted:
@@ -70,19 +71,23 @@ class _Weighted:
 
     def __init__(self, answers: Answers, printed: bool) -> None:
         self.answers = answers
-        answered = answers.answers_per_annotator.astype(float)
+        answered = sums(answers.answer_annotator, answers.decidable, len(answers.annotators))
         self.energy = np.ones(len(answered)) if printed else np.maximum(answered, 1.0)  # [J] price of a weight
         self.signed: Floats = np.full(len(answered), 1.0 / np.sqrt(self.energy.sum()))  # [J] w_j
         self.apart = np.maximum(answers.label_count[answers.answer_item] - 1, 1.0)  # [n] K_i − 1
-        self.decided = answers.label_count[answers.answer_item] > 1  # [n] there is something to get right
+        self.decided = answers.decidable  # [n] there is something to get right
         self.winner: Floats = np.zeros(len(answers.option_item))  # [O] z
 
     def step(self) -> float:
         """Labels for fixed weights, then weights for fixed labels; both maximise sum_j w_j b_j."""
-        self.winner = _winners(self.answers, _votes(self.answers, self.signed))
+        self.winner = _winners(self.answers, self.score())
         bracket = self._bracket()
         self.signed = self._normalised(bracket)
         return float(self.signed @ bracket)
+
+    def score(self) -> Floats:
+        """[O] what speaks for each option."""
+        return _votes(self.answers, self.signed)
 
     def _agrees(self) -> Floats:
         """[n] one where the answer is the current label of its item."""
@@ -116,7 +121,7 @@ class _WeightedWithIntention(_Weighted):
     def step(self) -> float:
         """Labels, weights and intentions in turn; each maximises sum_j w_j c_j with the others fixed."""
         if not self.started:
-            self.winner = _winners(self.answers, self._score())
+            self.winner = _winners(self.answers, self.score())
         self.started = False
         agreeing, differing = self._gains()
         self.size = self._normalised(np.where(self.honest, agreeing, differing))
@@ -128,7 +133,7 @@ class _WeightedWithIntention(_Weighted):
         self.signed = np.where(self.honest, self.size, -self.size)
         return float(self.size @ gain)
 
-    def _score(self) -> Floats:
+    def score(self) -> Floats:
         """[O] an honest weight goes to the label given, an adversary's in equal parts to all the others."""
         answers = self.answers
         score = _votes(answers, np.where(self.honest, self.size, 0.0))
@@ -168,28 +173,30 @@ def _fit(
     answers: Answers,
     form: str,
     weight: Floats,
+    score: Floats,
     winner: Floats,
     history: tuple[float, ...],
     converged: bool,
     with_adversaries: bool = True,
 ) -> Fit:
-    """Turns weights into posteriors: log P(label) = slope · sum of its weights + constant.
+    """Turns the labels' scores [O] into posteriors: log P(label) = slope · score + constant.
 
     The slope is what a vote is worth: the mean log(hit / miss) of the annotators' agreement with the labels, per unit
     of weight, counted per answer.
     """
-    annotator, count = answers.answer_annotator, len(weight)
-    answered = answers.answers_per_annotator
-    agrees = sums(annotator, winner[answers.answer_option], count)
+    some = answers.decidable
+    annotator, count = answers.answer_annotator[some], len(weight)
+    answered = np.bincount(annotator, minlength=count)
+    agrees = sums(annotator, winner[answers.answer_option[some]], count)
     crowd = agrees.sum() / max(answered.sum(), 1)
-    labels = sums(annotator, answers.label_count[answers.answer_item], count) / np.maximum(answered, 1)
+    labels = sums(annotator, answers.label_count[answers.answer_item[some]], count) / np.maximum(answered, 1)
     labels = np.maximum(labels, 2.0)
     share = (agrees + PRIOR_ANSWERS * crowd) / (answered + PRIOR_ANSWERS)
     share = np.clip(share, 0.5 / (answered + 1), 1 - 0.5 / (answered + 1))
     log_odds = np.log(share * (labels - 1) / (1 - share))
     slope = (answered * weight) @ log_odds / max(float(answered @ weight**2), 1e-12)
     slope = max(float(slope), 1e-3)
-    posterior, unchosen, _ = normalise(answers, slope * _votes(answers, weight), np.zeros(len(answers.items)))
+    posterior, unchosen, _ = normalise(answers, slope * score, np.zeros(len(answers.items)))
     adversary: Floats | None = None
     if with_adversaries:
         # P(accuracy below chance | agreements), with a prior whose mean is chance

@@ -24,13 +24,13 @@ _WIDTH = 100
 def summary(answers: AnswerColumns, gold: Mapping[GoldKey, str], consensus: Consensus, written: Sequence[Path]) -> str:
     """The whole summary; every line of it is a heading and what belongs to it."""
     tasks, annotators = consensus.tasks, consensus.annotators
-    counts = [_count(len(tasks), "task"), _count(len(answers.tasks), "answer"), _count(len(annotators), "annotator")]
+    counts = [_tasks(tasks), _answers(len(answers.tasks), tasks), _count(len(annotators), "annotator")]
     counts += [_count(len(gold), "gold label")] if gold else ["no gold"]
     undecided = [task for task in tasks if _key(task) not in gold]
     sections = [
         ("Input", ", ".join(counts)),
         ("Method", _method(consensus.facts)),
-        ("Gold", _agreement_with_gold(gold, tasks, consensus)),
+        ("Gold", _agreement_with_gold(consensus)),
         ("Plurality", f"labels that differ from the most frequent answer: {consensus.plurality_disagreements:,}"),
         ("Annotators", _verdicts(annotators)),
         ("Contrary", _contrary(annotators)),
@@ -73,17 +73,25 @@ def _method(facts: Mapping[str, Any]) -> str:
     return f"{facts['method']}{form}{rounds}{why}"
 
 
-def _agreement_with_gold(gold: Mapping[GoldKey, str], tasks: Iterable[Mapping[str, Any]], consensus: Consensus) -> str:
-    """How often the crowd, not being told, would have given the gold label."""
-    answered = [key for key in map(_key, (task for task in tasks if task["answers"])) if key in gold]
+def _agreement_with_gold(consensus: Consensus) -> str:
+    """How often the crowd, not being told, gives the gold label."""
+    answered, right = consensus.gold_agreement
     if not answered:
         return ""
-    right = 0
-    for key in answered:
-        posterior = consensus.posterior(key, lift_gold=True)
-        right += max(posterior, key=posterior.__getitem__) == gold[key]
-    share = right / len(answered)
-    return f"the crowd by itself agrees with {right} of {_count(len(answered), 'gold label')} ({share:.1%})"
+    share = right / answered
+    return f"the crowd, not being told, agrees with {right} of {_count(answered, 'gold label')} ({share:.1%})"
+
+
+def _tasks(tasks: Sequence[Mapping[str, Any]]) -> str:
+    """How many tasks, and where they have several questions, how many answers to find."""
+    named = len({task["task"] for task in tasks})
+    return _count(named, "task") + (f" ({_count(len(tasks), 'question')})" if len(tasks) > named else "")
+
+
+def _answers(given: int, tasks: Sequence[Mapping[str, Any]]) -> str:
+    """How many answers count, and how many were superseded by a later one."""
+    counted = sum(task["answers"] for task in tasks)
+    return _count(counted, "answer") + (f" ({given - counted:,} more superseded)" if given > counted else "")
 
 
 def _verdicts(annotators: Iterable[Mapping[str, Any]]) -> str:
