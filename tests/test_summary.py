@@ -30,10 +30,7 @@ class Found:
         {"annotator": "bob\n", "verdict": "contrary", "adversary_probability": 0.91},
         {"annotator": "cy", "verdict": "contrary", "adversary_probability": 0.99},
     )
-
-    def posterior(self, task: object, lift_gold: bool = False) -> dict[str, float]:
-        assert (task, lift_gold) == (("t1", "q"), True), "only answered gold is asked for, without its label"
-        return {"a": 0.2, "b": 0.8}
+    gold_agreement = (1, 0)
 
 
 def lines() -> dict[str, str]:
@@ -47,7 +44,7 @@ def test_everything_has_its_line() -> None:
     assert lines() == {
         "Input": "4 tasks, 8 answers, 3 annotators, 2 gold labels",
         "Method": "gem, form paper (12 iterations): it was asked for",
-        "Gold": "the crowd by itself agrees with 0 of 1 gold label (0.0%)",
+        "Gold": "the crowd, not being told, agrees with 0 of 1 gold label (0.0%)",
         "Plurality": "labels that differ from the most frequent answer: 1",
         "Annotators": "1 trusted, 2 contrary",
         "Contrary": "cy (99% sure), bob\\n (91% sure)",

@@ -271,9 +271,9 @@ def _codes(
         )
     except TypeError:
         odd = next(i for i, value in enumerate(plain_values) if not _hashable(value))
-        raise UnusableInput(
-            f"The {what} of answer {odd + 1} is a {type(plain_values[odd]).__name__}; use a text or a number."
-        ) from None
+        whose = f"The {what} of answer {odd + 1}" if odd < len(values) else f"A {what} in the gold or the label set"
+        kind = type(plain_values[odd]).__name__
+        raise UnusableInput(f"{whose} is a {kind}; use a text or a number.") from None
     for value in code_of:
         if value is None or value == "" or value != value:
             row = int(np.flatnonzero(first_seen == code_of[value])[0])

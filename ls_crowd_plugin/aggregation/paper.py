@@ -213,7 +213,8 @@ class PaperModel:
         """M1: each v_j on its own, both intentions at the best annotator parameters they can have."""
         count = len(self.parameters.skill)
         best = self.parameters
-        best_value: Floats = self._objective(best)[0]
+        present = self._objective(best)[0]
+        best_value: Floats = present
         at_best = []
         for adversary in (False, True):
             start = replace(
@@ -221,7 +222,8 @@ class PaperModel:
             )
             tried = self._best_annotators(start)
             value = self._objective(tried)[0]
-            at_best.append(value)
+            stays = self.parameters.adversary == adversary
+            at_best.append(np.where(stays, np.maximum(value, present), value))
             better = value > best_value
             best = replace(
                 best.with_annotators(np.where(better, tried.annotators, best.annotators)),

@@ -22,6 +22,7 @@ from .answers import Answers, Floats, sums
 from .fit import Fit
 
 LEAST_ANSWERS = 5  # with fewer nothing is said
+MOST_ERROR = 0.4  # nor with a larger standard error
 LEAST_CONTRARY_ANSWERS = 10
 CONTRARY_PROBABILITY = 0.9
 RANDOM, RELIABLE, TRUSTED = 0.2, 0.5, 0.7  # of the tasks on which guessing would not do, how many somebody knows
@@ -68,7 +69,7 @@ def _verdict(answered: float, level: float, error: float, adversary: float) -> s
     """A word for each; where the evidence is thin, the milder one."""
     if answered >= LEAST_CONTRARY_ANSWERS and adversary >= CONTRARY_PROBABILITY:
         return "contrary"
-    if answered < LEAST_ANSWERS or error > 0.3:
+    if answered < LEAST_ANSWERS or error > MOST_ERROR:
         return "too little to say"
     if level < RANDOM:
         return "random"
