@@ -101,24 +101,27 @@ def _calibrated(
     seed: int,
     progress: Progress,
     how: Form | None = None,
-    unseen: tuple[Floats, Floats] | None = None,
+    judged: tuple[Answers, tuple[Floats, Floats]] | None = None,
 ) -> Choice:
     """Calibrated on gold, judged by fits that did not see it: one that did is too sure of itself.
 
-    What the crowd says of a gold item is replaced by what those fits say. `unseen` [O], [I] is that, where it is known
-    already. On a large crowd only a sample is fitted again, and the gold items' own posteriors stay.
+    What the crowd says of a gold item is replaced by what those fits say. `judged` is the table and the posteriors [O],
+    [I] of such fits, where they are known already. On a large crowd only a sample is fitted again, and the gold items'
+    own posteriors stay.
     """
     if not (fit.answers.gold_option >= 0).any():
         return Choice(fit, method, form, why, Calibration(*USUAL))
-    sample = _sample(fit.answers, seed, SAMPLE_ANSWERS)
-    if unseen is None:
+    if judged is None:
+        sample = _sample(fit.answers, seed, SAMPLE_ANSWERS)
         forms = {name: how or FORMS[name] for name in members}
-        unseen = _weighted_mean(_unseen(sample, sample, forms, seed, progress), members)
-    calibration = calibrate(sample, *unseen, fit.weight, sample.gold_option)
-    if sample is fit.answers:
-        gold = sample.gold_option >= 0
-        posterior = np.where(gold[sample.option_item], unseen[0], fit.posterior)
-        fit = replace(fit, posterior=posterior, unchosen=np.where(gold, unseen[1], fit.unchosen))
+        judged = sample, _weighted_mean(_unseen(sample, sample, forms, seed, progress), members)
+    table, unseen = judged
+    calibration = calibrate(table, *unseen, fit.weight, table.gold_option)
+    if len(table.items) == len(fit.answers.items):
+        gold = table.gold_option >= 0
+        posterior, unchosen = _on(fit, table)
+        posterior = np.where(gold[table.option_item], unseen[0], posterior)
+        fit = replace(fit, answers=table, posterior=posterior, unchosen=np.where(gold, unseen[1], unchosen))
     return Choice(fit, method, form, why, calibration)
 
 
@@ -287,8 +290,7 @@ def _by_gold(
         method = best if best in OTHERS else "gem"
         why = f"Gold decides for {best} ({forms[best].description}): {share}, against {right[form].mean():.1%}"
         why += f" with {form}."
-    fit = replace(fit, answers=table, posterior=_on(fit, table)[0], unchosen=_on(fit, table)[1])
-    return _calibrated(fit, members, method, fit.form, why, seed, progress, unseen=unseen[best])
+    return _calibrated(fit, members, method, fit.form, why, seed, progress, judged=(table, unseen[best]))
 
 
 def _unseen(

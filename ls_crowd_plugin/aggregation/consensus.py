@@ -74,8 +74,10 @@ class Consensus:
     @cached_property
     def labels(self) -> dict[Any, Any]:
         """Task → label; gold tasks have their gold label."""
-        names = np.array(self._answers.choices, dtype=object)[self._label_choice].tolist()
-        return dict(zip(self._answers.items, names, strict=True))
+        choices = self._answers.choices
+        return {
+            item: choices[choice] for item, choice in zip(self._answers.items, self._label_choice.tolist(), strict=True)
+        }
 
     @cached_property
     def confidence(self) -> dict[Any, float]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from scipy.special import ndtri
 
 from .answers import Answers, Floats
 
@@ -96,6 +97,23 @@ def clamped(answers: Answers) -> tuple[Floats, Floats]:
     option = np.where(is_gold[answers.option_item], -np.inf, 0.0)
     option[gold[is_gold]] = 0.0
     return option, np.where(is_gold, -np.inf, 0.0)
+
+
+def hardness(answers: Answers, share: Floats) -> Floats:
+    """[I] a first guess of the items' difficulty from their vote shares [O]: the less united, the harder.
+
+    As quantiles of a standard Gaussian; 0 where there is nothing to decide.
+    """
+    guess = np.zeros(len(answers.items))
+    some = answers.label_count > 1
+    if some.any():
+        united = np.round(
+            np.maximum.reduceat(share, answers.option_start)[some], 9
+        )  # ties stay ties whatever the order
+        _, position = np.unique(-united, return_inverse=True)
+        count = np.bincount(position)
+        guess[some] = ndtri(((np.cumsum(count) - count / 2) / count.sum())[position])
+    return guess
 
 
 def vote_shares(answers: Answers) -> tuple[Floats, Floats]:

@@ -19,10 +19,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import expit, ndtri
+from scipy.special import expit
 
 from .answers import Answers, Flags, Floats, sums
-from .fit import Fit, clamped, climb, normalise, vote_shares
+from .fit import Fit, clamped, climb, hardness, normalise, vote_shares
 
 ADVERSARY_ODDS = np.log(0.1 / 0.9)  # most people are honest
 WIDTH_SEEN = 4.0  # a prior's width is learned as if so many values of width 1 had been seen before
@@ -84,16 +84,12 @@ class PaperModel:
         self.labels = answers.label_count[self.item]  # [n] K
         self.answered = np.bincount(self.annotator, minlength=len(answers.annotators))  # [J]
         share, _ = vote_shares(answers)
-        united = np.maximum.reduceat(share, answers.option_start)
-        order = np.searchsorted(np.sort(-united), -united, side="left") + np.searchsorted(
-            np.sort(-united), -united, side="right"
-        )
-        count, items = len(answers.annotators), len(answers.items)
+        count = len(answers.annotators)
         self.parameters = Parameters(
             adversary=np.zeros(count, bool),
             skill=np.zeros(count),
             log_discrimination=np.zeros(count),
-            difficulty=np.asarray(ndtri(np.clip(order / 2 / items, 0.5 / items, 1 - 0.5 / items))),
+            difficulty=hardness(answers, share),
             log_gap=np.zeros(count),
             log_craft=np.zeros(count),
         )
@@ -190,7 +186,8 @@ class PaperModel:
         own -= 0.5 * (parameters.log_discrimination / discrimination) ** 2 + np.log(discrimination)
         own -= 0.5 * (parameters.log_gap**2 + parameters.log_craft**2) if self.complex else 0.0
         own += np.where(parameters.adversary, ADVERSARY_ODDS - self._charge(), 0.0)
-        shared = (-0.5 * (parameters.difficulty / difficulty) ** 2 - np.log(difficulty)).sum()
+        decided = parameters.difficulty[self.answers.label_count > 1]
+        shared = (-0.5 * (decided / difficulty) ** 2 - np.log(difficulty)).sum()
         shared -= WIDTH_SEEN * (np.log(self.widths) + 0.5 / self.widths**2).sum()
         return np.append(own, shared)
 
@@ -286,7 +283,9 @@ class PaperModel:
     def _learn_widths(self) -> None:
         """The widths of the priors at their own maximum: as if WIDTH_SEEN more values of width 1 had been seen."""
         own = self.parameters
-        for position, values in enumerate((own.skill, own.difficulty)):  # that of log a stays: it sets the scale
+        for position, values in enumerate(
+            (own.skill, own.difficulty[self.answers.label_count > 1])
+        ):  # that of log a stays: it sets the scale
             self.widths[position] = np.sqrt((values @ values + WIDTH_SEEN) / (len(values) + WIDTH_SEEN))
 
     def skill_error(self) -> Floats:

@@ -21,10 +21,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from scipy.special import expit, ndtri
+from scipy.special import expit
 
 from .answers import Answers, Floats, Integers, sums
-from .fit import Fit, clamped, climb, normalise, vote_shares
+from .fit import Fit, clamped, climb, hardness, normalise, vote_shares
 
 SPREADS = (0.0, 1.0, 2.0, 4.0)  # of task difficulty; the evidence chooses
 NODES = {0.0: 1, 1.0: 7, 2.0: 25, 4.0: 51}
@@ -131,10 +131,7 @@ class _Skill:
     def _start(self, spread: float) -> tuple[Floats, Floats]:
         """Vote shares; the less united the vote on an item, the harder the item."""
         share, _ = vote_shares(self.answers)
-        united = np.maximum.reduceat(share, self.answers.option_start)
-        _, position = np.unique(-united, return_inverse=True)
-        middle = np.cumsum(np.bincount(position)) - np.bincount(position) / 2
-        rank = np.asarray(ndtri(middle[position] / len(united)))
+        rank = hardness(self.answers, share)
         near = -0.5 * ((self.nodes[None] / (spread or 1.0) - rank[:, None]) / 0.5) ** 2
         node = np.exp(near - _log_sum(near)[:, None])
         return share[:, None] * node[self.answers.option_item], node
