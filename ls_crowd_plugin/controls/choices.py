@@ -1,0 +1,36 @@
+"""Choices: one label (single, single-radio), or one yes/no question per choice (multiple); nested ones are flat."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from .control import NO, NONE, YES, Frame, Item, Question, each_name, each_of, one_of
+
+
+@dataclass(frozen=True)
+class Choices:
+    frame: Frame
+    labels: tuple[str, ...]  # aliases where the config has them: that is what Label Studio stores
+    multiple: bool
+
+    @property
+    def name(self) -> str:
+        return self.frame.name
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        if self.multiple:
+            return tuple(Question(each_name(self.frame, label), (NO, YES)) for label in self.labels)
+        return (Question(self.name, self.labels),)
+
+    def read(self, items: Sequence[Item]) -> dict[str, str]:
+        chosen = [str(label) for item in items for label in item["value"].get("choices") or ()]
+        return (each_of if self.multiple else one_of)(self.frame, self.labels, chosen)
+
+    def write(self, labels: Mapping[str, str]) -> list[Item]:
+        if self.multiple:
+            chosen = [label for label in self.labels if labels.get(each_name(self.frame, label)) == YES]
+        else:
+            chosen = [label for label in (labels.get(self.name, NONE),) if label != NONE]
+        return [self.frame.item({"choices": chosen})] if chosen else []

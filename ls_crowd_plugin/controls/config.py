@@ -1,0 +1,154 @@
+"""From a label config to its categorical controls, and by name and reason those that are left out.
+
+The XML is read here and not with the SDK's LabelInterface because that knows neither which controls are conditional nor
+the paths of a taxonomy, and takes seconds to import; the tests hold the two against each other.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element, ParseError
+
+from defusedxml import DefusedXmlException, ElementTree
+
+from ..errors import UnusableInput
+from .choices import Choices
+from .control import Control, Frame, Item, Question
+from .pairwise import Pairwise
+from .rating import Rating
+from .taxonomy import Taxonomy, path_name
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A control that is not aggregated, and why."""
+
+    name: str
+    tag: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Config:
+    controls: tuple[Control, ...]
+    left_out: tuple[LeftOut, ...]
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        return tuple(question for control in self.controls for question in control.questions)
+
+    def knowing(self, results: Sequence[Sequence[Item]]) -> Config:
+        """The same with the labels that only annotators' results tell (taxonomies loaded from elsewhere)."""
+        controls = tuple(
+            control.knowing(_by_control(result).get(control.name, []) for result in results)
+            if isinstance(control, Taxonomy)
+            else control
+            for control in self.controls
+        )
+        return Config(controls, self.left_out)
+
+    def read(self, result: Sequence[Item]) -> dict[str, str]:
+        """Question → label: what one annotation says."""
+        items = _by_control(result)
+        return {
+            question: label
+            for control in self.controls
+            for question, label in control.read(items.get(control.name, [])).items()
+        }
+
+    def write(self, labels: Mapping[str, str]) -> list[Item]:
+        """The result items that say these labels."""
+        return [item for control in self.controls for item in control.write(labels)]
+
+
+def read_config(label_config: str) -> Config:
+    """The controls of a label config."""
+    try:
+        root: Element = ElementTree.fromstring(label_config)
+    except (ParseError, DefusedXmlException) as error:
+        message = f"The label config is not XML ({error}); open it in Label Studio and save it again."
+        raise UnusableInput(message) from None
+    controls: list[Control] = []
+    left_out: list[LeftOut] = []
+    for element, conditional in _walk(root, False):
+        name, objects = element.get("name"), element.get("toName")
+        if name is None or objects is None:
+            continue
+        reason = _reason_to_leave_out(element)
+        if reason:
+            left_out.append(LeftOut(name, element.tag, reason))
+            continue
+        frame = Frame(
+            name=name,
+            to_name=objects.split(",")[0].strip(),
+            type=element.tag.lower(),
+            empty_is_answer=not conditional and not _true(element.get("required")),
+        )
+        controls.append(KINDS[element.tag](element, frame))
+    return Config(tuple(controls), tuple(left_out))
+
+
+def _choices(element: Element, frame: Frame) -> Control:
+    labels = tuple(
+        choice.get("alias") or choice.get("value") or "" for choice in element.iter("Choice") if choice.get("value")
+    )
+    return Choices(frame, labels, element.get("choice") == "multiple")
+
+
+def _taxonomy(element: Element, frame: Frame) -> Control:
+    paths = {path_name(path): path for path in _paths(element, ())}
+    return Taxonomy(frame, paths, multiple=element.get("maxUsages") != "1", open=not paths)
+
+
+def _rating(element: Element, frame: Frame) -> Control:
+    return Rating(frame, int(element.get("maxRating") or 5))
+
+
+KINDS: dict[str, Callable[[Element, Frame], Control]] = {
+    "Choices": _choices,
+    "Taxonomy": _taxonomy,
+    "Rating": _rating,
+    "Pairwise": lambda _, frame: Pairwise(frame),
+}
+
+
+def _reason_to_leave_out(element: Element) -> str:
+    if _true(element.get("perRegion")):
+        return "it is about regions, not about the task"
+    if _true(element.get("perItem")):
+        return "it is about items of a list, not about the task"
+    if element.tag not in KINDS:
+        return "it is not categorical"
+    if element.tag == "Choices" and not element.findall(".//Choice"):
+        return "its choices come from the task's data"
+    return ""
+
+
+def _walk(element: Element, conditional: bool) -> Iterator[tuple[Element, bool]]:
+    """Every element, and whether it is shown only under some condition."""
+    conditional = conditional or element.get("visibleWhen") is not None or element.get("whenTagName") is not None
+    yield element, conditional
+    for child in element:
+        yield from _walk(child, conditional)
+
+
+def _paths(element: Element, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    for choice in element.findall("Choice"):
+        path = (*above, choice.get("alias") or choice.get("value") or "")
+        yield path
+        yield from _paths(choice, path)
+
+
+def _true(value: str | None) -> bool:
+    return (value or "").strip().lower() in ("true", "1", "yes")
+
+
+def _by_control(result: Sequence[Item]) -> dict[str, list[Item]]:
+    """Items by control; what has no name or no value says nothing."""
+    items: dict[str, list[Item]] = defaultdict(list)
+    for item in result:
+        if isinstance(item, dict) and isinstance(item.get("value"), dict) and isinstance(item.get("from_name"), str):
+            items[item["from_name"]].append(item)
+    return items

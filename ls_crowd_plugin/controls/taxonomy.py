@@ -1,0 +1,59 @@
+"""Taxonomy: a label is a path from the root; several may be chosen, so each path is a yes/no question of its own.
+
+A path's name joins its parts with " / ". Paths come from the config, or, where it loads them from elsewhere, from what
+annotators chose. With `maxUsages="1"` there is one question whose labels are the paths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from .control import NO, NONE, YES, Frame, Item, Question, each_name, each_of, one_of
+
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Taxonomy:
+    frame: Frame
+    paths: Mapping[str, Path]  # name of a path → the path
+    multiple: bool
+    open: bool = False  # the config does not list the paths
+
+    @property
+    def name(self) -> str:
+        return self.frame.name
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        if self.multiple:
+            return tuple(Question(each_name(self.frame, label), (NO, YES)) for label in self.paths)
+        return (Question(self.name, tuple(self.paths)),)
+
+    def knowing(self, results: Iterable[Sequence[Item]]) -> Taxonomy:
+        """This control with the paths that annotators chose, where the config does not list any."""
+        if not self.open:
+            return self
+        paths = {path_name(path): path for items in results for path in _chosen(items)}
+        return replace(self, paths=dict(sorted(paths.items())))
+
+    def read(self, items: Sequence[Item]) -> dict[str, str]:
+        chosen = [path_name(path) for path in _chosen(items)]
+        return (each_of if self.multiple else one_of)(self.frame, tuple(self.paths), chosen)
+
+    def write(self, labels: Mapping[str, str]) -> list[Item]:
+        if self.multiple:
+            chosen = [path for label, path in self.paths.items() if labels.get(each_name(self.frame, label)) == YES]
+        else:
+            label = labels.get(self.name, NONE)
+            chosen = [self.paths[label]] if label in self.paths else []
+        return [self.frame.item({"taxonomy": [list(path) for path in chosen]})] if chosen else []
+
+
+def path_name(path: Path) -> str:
+    return " / ".join(path)
+
+
+def _chosen(items: Sequence[Item]) -> list[Path]:
+    return [tuple(str(part) for part in path) for item in items for path in item["value"].get("taxonomy") or () if path]
