@@ -1,0 +1,95 @@
+"""The calls to Label Studio that this project needs, each once, with the quirks of its API kept in here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from .http import Http
+
+Json = dict[str, Any]
+
+PAGE = 1000  # tasks a page: Label Studio's fastest
+TASK_FIELDS = (
+    "id,updated_at,overlap,is_labeled,total_annotations,annotations,result,completed_by,was_cancelled,ground_truth,"
+    "created_at,lead_time,updated_by,parent_prediction,parent_annotation"
+)  # `include` filters the fields of nested annotations too, so they are all named
+
+
+class LabelStudio:
+    """A Label Studio server."""
+
+    def __init__(self, http: Http) -> None:
+        self.http = http
+
+    def project(self, project: int) -> Json:
+        return dict(self.http.get(f"/api/projects/{project}/"))
+
+    def projects(self) -> list[Json]:
+        """All projects the key may see, by id."""
+        found: list[Json] = []
+        page = 1
+        while True:
+            answer = self.http.get("/api/projects/", page=page, page_size=100, include="id,title")
+            found += answer["results"]
+            if not answer.get("next"):
+                return sorted(found, key=lambda each: int(each["id"]))
+            page += 1
+
+    def tasks(
+        self, project: int, since: str | None = None, told: Callable[[int, int], None] | None = None
+    ) -> Iterator[Json]:
+        """Tasks with their annotations, all or those changed after `since`; `told(done, total)` after each page."""
+        return self._task_pages(project, TASK_FIELDS, "all", since, told)
+
+    def task_ids(self, project: int) -> set[int]:
+        """The ids of all tasks, without anything else."""
+        return {int(task["id"]) for task in self._task_pages(project, "id", "task_only", None, None)}
+
+    def _task_pages(
+        self, project: int, include: str, fields: str, since: str | None, told: Callable[[int, int], None] | None
+    ) -> Iterator[Json]:
+        done, page = 0, 1
+        query: Json = {}
+        if since is not None:
+            changed = {"filter": "filter:tasks:updated_at", "operator": "greater", "type": "Datetime", "value": since}
+            query = {"query": json.dumps({"filters": {"conjunction": "and", "items": [changed]}})}
+        while True:
+            answer = self.http.get(
+                "/api/tasks", project=project, fields=fields, include=include, page=page, page_size=PAGE, **query
+            )
+            total, tasks = int(answer["total"]), answer["tasks"]
+            yield from tasks
+            done += len(tasks)
+            if told is not None:
+                told(done, total)
+            if not tasks or done >= total:  # a page past the end would be a 404
+                return
+            page += 1
+
+    def versions(self, project: int) -> dict[str, int]:
+        """Model version → how many predictions of it there are."""
+        answer = self.http.get(f"/api/projects/{project}/model-versions/", extended="true")
+        found = answer.get("static", []) if isinstance(answer, dict) else answer
+        return {str(each["model_version"]): int(each["count"]) for each in found}
+
+    def predictions(self, project: int) -> list[Json]:
+        return list(self.http.get("/api/predictions/", project=project))
+
+    def create_prediction(self, prediction: Json) -> int:
+        """Creates one; the id it got."""
+        return int(self.http.post("/api/predictions/", prediction)["id"])
+
+    def import_predictions(self, project: int, predictions: Sequence[Json]) -> int:
+        """Creates many in one request; how many the server says it made (invalid ones are dropped in silence)."""
+        return int(self.http.post(f"/api/projects/{project}/import/predictions", list(predictions))["created"])
+
+    def change_prediction(self, prediction: int, changes: Json) -> None:
+        self.http.patch(f"/api/predictions/{prediction}/", changes)
+
+    def delete_prediction(self, prediction: int) -> None:
+        self.http.delete(f"/api/predictions/{prediction}/")
+
+    def change_project(self, project: int, changes: Json) -> None:
+        self.http.patch(f"/api/projects/{project}/", changes)

@@ -1,0 +1,1 @@
+"""One pass over one project: pull, aggregate, plan, write."""

@@ -1,0 +1,112 @@
+"""From the mirror to the crowd: which annotations are answers, which are gold, and what is odd about them. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from ..controls import NONE, Config
+from ..store import Annotation
+
+Key = tuple[int, str]  # task, question
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """The columns that `aggregate` takes, and what was found on the way."""
+
+    config: Config  # with the labels that only the annotations tell
+    tasks: list[int] = field(default_factory=list)
+    annotators: list[int] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+    questions: list[str] = field(default_factory=list)
+    gold: dict[Key, str] = field(default_factory=dict)
+    label_set: dict[str, list[str]] = field(default_factory=dict)
+    answered: dict[int, int] = field(default_factory=dict)  # task → how many annotators' answers count
+    warnings: list[str] = field(default_factory=list)
+
+
+def crowd_of(
+    config: Config, annotations: Iterable[Annotation], gold: Mapping[Key, str], experts: Collection[int] = ()
+) -> Crowd:
+    """Sorts a project's annotations into crowd answers and gold.
+
+    `gold` is what the database holds. More gold comes from annotations marked as ground truth, where a task has exactly
+    one of them, and from experts. A gold annotation is no crowd answer. No answers are: skipped and empty annotations,
+    copies, those without an author; of several by one person on one task, all but the newest.
+    """
+    usable = [
+        each
+        for each in annotations
+        if not each.skipped and not each.copied and each.annotator is not None and each.result != "[]"
+    ]
+    config = config.knowing([each.items for each in usable])
+    warnings = []
+    believed = _believed_ground_truth(usable)
+    if believed is None:
+        believed = set()
+        warnings.append(
+            "Most annotations are marked as ground truth, which is what an import does by itself; the marks are not"
+            " believed. Clear them, or add gold with 'ls-crowd gold add'."
+        )
+    newest: dict[tuple[int, int], Annotation] = {}
+    golden: dict[int, list[Annotation]] = defaultdict(list)
+    for each in usable:
+        if each.id in believed or each.annotator in experts:
+            golden[each.task].append(each)
+            continue
+        key = (each.task, each.annotator or 0)
+        if key not in newest or (each.updated_at, each.id) > (newest[key].updated_at, newest[key].id):
+            newest[key] = each
+
+    crowd = Crowd(config, warnings=warnings)
+    for (task, annotator), each in sorted(newest.items(), key=lambda pair: pair[0]):
+        for question, label in config.read(each.items).items():
+            crowd.tasks.append(task)
+            crowd.annotators.append(annotator)
+            crowd.labels.append(label)
+            crowd.questions.append(question)
+        crowd.answered[task] = crowd.answered.get(task, 0) + 1
+    edited = sum(each.updated_by not in (None, each.annotator) for each in newest.values())
+    if edited:
+        warnings.append(f"{edited} annotation(s) were last edited by somebody else than their author.")
+    _add_gold(crowd, golden, gold)
+    empty = {question for question, label in zip(crowd.questions, crowd.labels, strict=True) if label == NONE}
+    empty |= {question for (_, question), label in crowd.gold.items() if label == NONE}
+    for asked in config.questions:
+        crowd.label_set[asked.name] = [*asked.labels, *([NONE] if asked.name in empty else [])]
+    return crowd
+
+
+def _believed_ground_truth(annotations: list[Annotation]) -> set[int] | None:
+    """Ids of annotations whose mark as ground truth is believed; None if marks are so many that they mean nothing."""
+    marked = [each for each in annotations if each.ground_truth]
+    per_task = Counter(each.task for each in marked)
+    if len(marked) > 1 and len(marked) > len(annotations) / 2:
+        return None
+    return {each.id for each in marked if per_task[each.task] == 1}
+
+
+def _add_gold(crowd: Crowd, golden: Mapping[int, list[Annotation]], stored: Mapping[Key, str]) -> None:
+    """Gold of all sources; where they differ, nobody is believed and it is said."""
+    known = {question.name: {*question.labels, NONE} for question in crowd.config.questions}
+    said: dict[Key, set[str]] = defaultdict(set)
+    for task, marked in golden.items():
+        for each in marked:
+            for question, label in crowd.config.read(each.items).items():
+                said[task, question].add(label)
+    for key, label in stored.items():
+        if label in known.get(key[1], ()):
+            said[key].add(label)
+        else:
+            crowd.warnings.append(
+                f"Gold {label!r} for {key[1]!r} of task {key[0]} is not in the label config; remove or correct it."
+            )
+    for key, labels in sorted(said.items()):
+        if len(labels) == 1:
+            crowd.gold[key] = next(iter(labels))
+        else:
+            crowd.warnings.append(
+                f"Gold for {key[1]!r} of task {key[0]} is contradictory ({', '.join(sorted(labels))}) and not used."
+            )
