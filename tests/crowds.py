@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -138,3 +139,14 @@ def mixed_crowd(seed: int, tasks: int = 3, annotators: int = 4, gold: bool = Tru
         gold={(0, "colour"): 1} if gold else None,
         label_set={question: list(range(count)) for question, count in counts.items()},
     )
+
+
+def permuted_votes() -> tuple[Answers, list[tuple[int, ...]]]:
+    """Seven votes on each task, in every order of the labels; and the numbers of votes of each task, sorted."""
+    rows: list[Row] = []
+    patterns: list[tuple[int, ...]] = []
+    for votes in (votes for pattern in ((3, 2, 1, 1), (4, 2, 1, 0), (5, 1, 1, 0)) for votes in permutations(pattern)):
+        given = [label for label, count in enumerate(votes) for _ in range(count)]
+        rows += [(len(patterns), annotator, label) for annotator, label in enumerate(given)]
+        patterns.append(tuple(sorted(votes)))
+    return table(rows, label_set=range(4)), patterns

@@ -12,6 +12,7 @@ from crowds import (
     gold_labels,
     label_probabilities,
     mixed_crowd,
+    permuted_votes,
     possible_labels,
     rank_correlation,
     silent,
@@ -183,6 +184,14 @@ def test_what_is_believed_sums_to_one() -> None:
         assert np.exp(model.log_prior).sum() == pytest.approx(1.0)
         assert model.belief.sum(1) == pytest.approx(1.0)
         assert model.node.sum(1) == pytest.approx(1.0)
+
+
+def test_tasks_with_equally_united_votes_start_equally_hard() -> None:
+    answers, patterns = permuted_votes()
+    node = _Skill(answers, 2.0).node
+    for pattern in set(patterns):
+        same = node[[each == pattern for each in patterns]]
+        assert same == pytest.approx(np.tile(same[0], (len(same), 1)), abs=1e-9)
 
 
 @pytest.mark.parametrize("spread", SPREADS[:3])

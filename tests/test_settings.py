@@ -1,0 +1,127 @@
+"""Settings come from the environment, have defaults, and say what is missing without giving secrets away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ls_crowd_plugin.errors import UnusableInput
+from ls_crowd_plugin.settings import SETTINGS, Settings, read_settings
+
+LEAST = {"LABEL_STUDIO_URL": "http://localhost:8080", "LABEL_STUDIO_API_KEY": "secret-key"}
+
+
+def test_have_defaults() -> None:
+    assert read_settings(LEAST) == Settings(
+        url="http://localhost:8080",
+        key="secret-key",
+        ca_bundle="",
+        database_url="",
+        method="auto",
+        experts=frozenset(),
+        annotator_scores=True,
+    )
+
+
+def test_come_from_the_environment_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in LEAST.items():
+        monkeypatch.setenv(name, value)
+    assert read_settings().url == "http://localhost:8080"
+
+
+@pytest.mark.parametrize("missing", LEAST)
+@pytest.mark.parametrize("blank", [{}, "", "  "], ids=["unset", "empty", "blank"])
+def test_that_are_missing_are_named(missing: str, blank: str | dict[str, str]) -> None:
+    given = {name: value for name, value in LEAST.items() if name != missing}
+    if isinstance(blank, str):
+        given[missing] = blank
+    with pytest.raises(UnusableInput, match=f"^{missing} is not set; set it to .*\\.$"):
+        read_settings(given)
+
+
+def test_may_have_spaces_around_them() -> None:
+    assert read_settings({**LEAST, "LABEL_STUDIO_API_KEY": " secret-key\n"}).key == "secret-key"
+
+
+def test_are_taken_where_given() -> None:
+    given = {
+        "LABEL_STUDIO_CA_BUNDLE": "ca.pem",
+        "LS_CROWD_DATABASE_URL": "sqlite:///x.db",
+        "LS_CROWD_METHOD": "gem",
+        "LS_CROWD_EXPERTS": "3, 14,",
+        "LS_CROWD_ANNOTATOR_SCORES": "off",
+    }
+    found = read_settings({**LEAST, **given})
+    assert (found.ca_bundle, found.database_url, found.method, found.experts, found.annotator_scores) == (
+        "ca.pem",
+        "sqlite:///x.db",
+        "gem",
+        frozenset({3, 14}),
+        False,
+    )
+
+
+@pytest.mark.parametrize(("value", "on"), [("on", True), ("ON", True), ("off", False), ("Off", False), ("", True)])
+def test_a_switch_is_on_or_off(value: str, on: bool) -> None:
+    assert read_settings({**LEAST, "LS_CROWD_ANNOTATOR_SCORES": value}).annotator_scores is on
+
+
+def test_a_switch_that_is_neither_is_refused() -> None:
+    with pytest.raises(UnusableInput, match="LS_CROWD_ANNOTATOR_SCORES is 'maybe'; use on or off"):
+        read_settings({**LEAST, "LS_CROWD_ANNOTATOR_SCORES": "maybe"})
+
+
+@pytest.mark.parametrize("value", ["ann", "1;2", "1.5"])
+def test_experts_that_are_no_ids_are_refused(value: str) -> None:
+    with pytest.raises(UnusableInput, match="LS_CROWD_EXPERTS"):
+        read_settings({**LEAST, "LS_CROWD_EXPERTS": value})
+
+
+class TestKeyFile:
+    @staticmethod
+    def read(path: Path, **more: str) -> Settings:
+        address = {"LABEL_STUDIO_URL": LEAST["LABEL_STUDIO_URL"]}
+        return read_settings({**address, "LABEL_STUDIO_API_KEY_FILE": str(path), **more})
+
+    def test_holds_the_key(self, tmp_path: Path) -> None:
+        (tmp_path / "key").write_text("key-of-the-file\n", encoding="utf-8")
+        assert self.read(tmp_path / "key").key == "key-of-the-file"
+
+    def test_is_not_read_where_the_key_itself_is_given(self, tmp_path: Path) -> None:
+        assert self.read(tmp_path / "missing", LABEL_STUDIO_API_KEY="secret-key").key == "secret-key"
+
+    def test_that_is_missing_is_named(self, tmp_path: Path) -> None:
+        with pytest.raises(UnusableInput, match=r"missing cannot be read .*LABEL_STUDIO_API_KEY_FILE"):
+            self.read(tmp_path / "missing")
+
+    def test_that_is_a_folder_is_named(self, tmp_path: Path) -> None:
+        with pytest.raises(UnusableInput, match="LABEL_STUDIO_API_KEY_FILE"):
+            self.read(tmp_path)
+
+    def test_that_is_no_text_is_named(self, tmp_path: Path) -> None:
+        (tmp_path / "key").write_bytes(b"\xff\xfe\x00key")
+        with pytest.raises(UnusableInput, match="LABEL_STUDIO_API_KEY_FILE"):
+            self.read(tmp_path / "key")
+
+    def test_that_is_empty_is_named(self, tmp_path: Path) -> None:
+        (tmp_path / "key").write_text("\n", encoding="utf-8")
+        with pytest.raises(UnusableInput, match="LABEL_STUDIO_API_KEY_FILE"):
+            self.read(tmp_path / "key")
+
+
+class TestSecrets:
+    def test_are_in_no_representation(self) -> None:
+        found = read_settings({**LEAST, "LS_CROWD_DATABASE_URL": "postgresql://me:hunter2@host/name"})
+        assert all(secret not in repr(found) + str(found) for secret in ("secret-key", "hunter2"))
+
+    @pytest.mark.parametrize("wrong", ["LS_CROWD_ANNOTATOR_SCORES", "LS_CROWD_EXPERTS"])
+    def test_are_in_no_message(self, wrong: str) -> None:
+        with pytest.raises(UnusableInput) as caught:
+            read_settings({**LEAST, wrong: "x"})
+        assert "secret-key" not in str(caught.value)
+
+
+def test_each_has_a_meaning_and_a_name_of_its_own() -> None:
+    assert all(setting.meaning for setting in SETTINGS)
+    assert len({setting.name for setting in SETTINGS}) == len(SETTINGS)
