@@ -60,6 +60,11 @@ class Answers:
         return self.label_count[self.answer_item] > 1
 
     @cached_property
+    def telling(self) -> Flags:
+        """[I] items with something to decide that somebody answered: the only ones that say anything of difficulty."""
+        return (self.label_count > 1) & (self.answers_per_item > 0)
+
+    @cached_property
     def option_start(self) -> npt.NDArray[np.int64]:
         """[I] the first option of each item; every item has at least one."""
         return np.searchsorted(self.option_item, np.arange(len(self.items)))

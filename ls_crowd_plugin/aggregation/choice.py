@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import UnusableInput
 from .answers import Answers, Floats
 from .calibration import USUAL, Calibration, calibrate
 from .fit import Fit, Progress
@@ -81,6 +82,11 @@ def fit_method(answers: Answers, method: str, form: str | None, seed: int, progr
         return _calibrated(_average(tried, members), members, "gem", name, why, seed, progress)
     if method == "gem":
         name, how = str(form), FORMS[str(form)]
+        if how.all_labels and name not in _habit_forms(answers)[0]:
+            raise UnusableInput(
+                f"Form {name!r} needs tables too large for so many labels and annotators; use a skill form, or leave the"
+                " form to the data."
+            )
         why = f"{name} ({how.description}) was asked for."
     elif form == "printed":
         name, how = form, Form(OTHERS[method].description, partial(WEIGHTED[method], printed=True))

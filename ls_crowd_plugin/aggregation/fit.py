@@ -102,10 +102,10 @@ def clamped(answers: Answers) -> tuple[Floats, Floats]:
 def hardness(answers: Answers, share: Floats) -> Floats:
     """[I] a first guess of the items' difficulty from their vote shares [O]: the less united, the harder.
 
-    As quantiles of a standard Gaussian; 0 where there is nothing to decide.
+    As quantiles of a standard Gaussian; 0 where there is nothing to tell it.
     """
     guess = np.zeros(len(answers.items))
-    some = answers.label_count > 1
+    some = answers.telling
     if some.any():
         united = np.round(
             np.maximum.reduceat(share, answers.option_start)[some], 9

@@ -186,7 +186,7 @@ class PaperModel:
         own -= 0.5 * (parameters.log_discrimination / discrimination) ** 2 + np.log(discrimination)
         own -= 0.5 * (parameters.log_gap**2 + parameters.log_craft**2) if self.complex else 0.0
         own += np.where(parameters.adversary, ADVERSARY_ODDS - self._charge(), 0.0)
-        decided = parameters.difficulty[self.answers.label_count > 1]
+        decided = parameters.difficulty[self.answers.telling]
         shared = (-0.5 * (decided / difficulty) ** 2 - np.log(difficulty)).sum()
         shared -= WIDTH_SEEN * (np.log(self.widths) + 0.5 / self.widths**2).sum()
         return np.append(own, shared)
@@ -284,7 +284,7 @@ class PaperModel:
         """The widths of the priors at their own maximum: as if WIDTH_SEEN more values of width 1 had been seen."""
         own = self.parameters
         for position, values in enumerate(
-            (own.skill, own.difficulty[self.answers.label_count > 1])
+            (own.skill, own.difficulty[self.answers.telling])
         ):  # that of log a stays: it sets the scale
             self.widths[position] = np.sqrt((values @ values + WIDTH_SEEN) / (len(values) + WIDTH_SEEN))
 
