@@ -84,8 +84,8 @@ def fit_method(answers: Answers, method: str, form: str | None, seed: int, progr
         name, how = str(form), FORMS[str(form)]
         if how.all_labels and name not in _habit_forms(answers)[0]:
             raise UnusableInput(
-                f"Form {name!r} needs tables too large for so many labels and annotators; use a skill form, or leave the"
-                " form to the data."
+                f"Form {name!r} needs tables too large for so many labels and annotators; use a skill form, or leave"
+                " the form to the data."
             )
         why = f"{name} ({how.description}) was asked for."
     elif form == "printed":
