@@ -77,6 +77,11 @@ def _key_from_file(name: str) -> str:
     if not name:
         return ""
     try:
-        return Path(name).read_text(encoding="utf-8").strip()
+        key = Path(name).read_text(encoding="utf-8").strip()
     except OSError as error:
         raise UnusableInput(f"LABEL_STUDIO_API_KEY_FILE {name} cannot be read ({error.strerror}).") from None
+    except UnicodeDecodeError:
+        raise UnusableInput(f"LABEL_STUDIO_API_KEY_FILE {name} is not text; put the key alone into it.") from None
+    if not key:
+        raise UnusableInput(f"LABEL_STUDIO_API_KEY_FILE {name} is empty; put the key into it.")
+    return key

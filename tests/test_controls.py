@@ -99,7 +99,9 @@ class TestChoices:
         assert config.questions == (Question("c", ("x", "b")),)
 
     def test_hotkeys_change_nothing(self) -> None:
-        config = config_of('<Choices name="c" toName="text"><Choice value="a" hotkey="1"/><Choice value="b"/></Choices>')
+        config = config_of(
+            '<Choices name="c" toName="text"><Choice value="a" hotkey="1"/><Choice value="b"/></Choices>'
+        )
         assert config.questions == (Question("c", ("a", "b")),)
 
     def test_views_between_change_nothing(self) -> None:
@@ -340,7 +342,9 @@ class Drawn:
     labels: dict[str, str]
 
 
-words = st.text(st.characters(categories=("L", "N", "S", "P")), min_size=1, max_size=6).filter(lambda word: word != NONE)
+words = st.text(st.characters(categories=("L", "N", "S", "P")), min_size=1, max_size=6).filter(
+    lambda word: word != NONE
+)
 word_lists = st.lists(words, min_size=1, max_size=4, unique=True)
 
 

@@ -49,7 +49,9 @@ def answers(found: Crowd) -> list[tuple[int, int, str, str]]:
     return list(zip(found.tasks, found.annotators, found.questions, found.labels, strict=True))
 
 
-CROWD = tuple(said(100 + number, number, 9, "good") for number in range(1, 9))  # eight tasks that somebody else answered
+CROWD = tuple(
+    said(100 + number, number, 9, "good") for number in range(1, 9)
+)  # eight tasks that somebody else answered
 
 
 class TestAnswers:

@@ -92,7 +92,7 @@ class TestKeyFile:
         assert self.read(tmp_path / "missing", LABEL_STUDIO_API_KEY="secret-key").key == "secret-key"
 
     def test_that_is_missing_is_named(self, tmp_path: Path) -> None:
-        with pytest.raises(UnusableInput, match=r"missing cannot be read .*LABEL_STUDIO_API_KEY_FILE"):
+        with pytest.raises(UnusableInput, match=r"LABEL_STUDIO_API_KEY_FILE .*missing cannot be read"):
             self.read(tmp_path / "missing")
 
     def test_that_is_a_folder_is_named(self, tmp_path: Path) -> None:

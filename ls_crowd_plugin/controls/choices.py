@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .control import NO, NONE, YES, Frame, Item, Question, each_name, each_of, one_of
+from .control import NO, NONE, YES, Frame, Item, Question, each_name, each_of, one_of, texts
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,14 @@ class Choices:
         return (Question(self.name, self.labels),)
 
     def read(self, items: Sequence[Item]) -> dict[str, str]:
-        chosen = [str(label) for item in items for label in item["value"].get("choices") or ()]
+        said = [texts(item["value"].get("choices")) for item in items]
+        chosen = None if None in said else [label for labels in said for label in labels or ()]
         return (each_of if self.multiple else one_of)(self.frame, self.labels, chosen)
 
     def write(self, labels: Mapping[str, str]) -> list[Item]:
         if self.multiple:
             chosen = [label for label in self.labels if labels.get(each_name(self.frame, label)) == YES]
         else:
-            chosen = [label for label in (labels.get(self.name, NONE),) if label != NONE]
+            label = labels.get(self.name, NONE)
+            chosen = [label] if label in self.labels else []
         return [self.frame.item({"choices": chosen})] if chosen else []

@@ -74,7 +74,7 @@ def read_config(label_config: str) -> Config:
     left_out: list[LeftOut] = []
     for element, conditional in _walk(root, False):
         name, objects = element.get("name"), element.get("toName")
-        if name is None or objects is None:
+        if name is None or objects is None or element.tag in HELPERS:
             continue
         reason = _reason_to_leave_out(element)
         if reason:
@@ -90,6 +90,9 @@ def read_config(label_config: str) -> Config:
     return Config(tuple(controls), tuple(left_out))
 
 
+HELPERS = frozenset({"Filter", "Shortcut", "Relations", "Relation", "Magicwand"})  # annotators answer nothing with them
+
+
 def _choices(element: Element, frame: Frame) -> Control:
     labels = tuple(
         choice.get("alias") or choice.get("value") or "" for choice in element.iter("Choice") if choice.get("value")
@@ -103,7 +106,10 @@ def _taxonomy(element: Element, frame: Frame) -> Control:
 
 
 def _rating(element: Element, frame: Frame) -> Control:
-    return Rating(frame, int(element.get("maxRating") or 5))
+    most = element.get("maxRating") or "5"
+    if not most.isdecimal() or int(most) < 1:
+        raise UnusableInput(f"Rating {frame.name!r} has maxRating {most!r}; use a whole number.")
+    return Rating(frame, int(most))
 
 
 KINDS: dict[str, Callable[[Element, Frame], Control]] = {

@@ -54,8 +54,19 @@ class Frame:
         return {"value": dict(value), "from_name": self.name, "to_name": self.to_name, "type": self.type}
 
 
-def one_of(frame: Frame, labels: Sequence[str], chosen: Sequence[str]) -> dict[str, str]:
+def texts(values: Any) -> list[str] | None:
+    """A list of texts as it should be; None for anything else, which says nothing."""
+    if values is None:
+        return []
+    if isinstance(values, list) and all(isinstance(value, str) for value in values):
+        return values
+    return None
+
+
+def one_of(frame: Frame, labels: Sequence[str], chosen: Sequence[str] | None) -> dict[str, str]:
     """The answer to a question with one label: exactly one known label, or none at all."""
+    if chosen is None:
+        return {}
     known = [label for label in chosen if label in labels]
     if len(known) == 1 and len(chosen) == 1:
         return {frame.name: known[0]}
@@ -64,9 +75,9 @@ def one_of(frame: Frame, labels: Sequence[str], chosen: Sequence[str]) -> dict[s
     return {}
 
 
-def each_of(frame: Frame, labels: Sequence[str], chosen: Sequence[str]) -> dict[str, str]:
+def each_of(frame: Frame, labels: Sequence[str], chosen: Sequence[str] | None) -> dict[str, str]:
     """The answers to one yes/no question per label; labels that are no longer in the config are passed over."""
-    if not chosen and not frame.empty_is_answer:
+    if chosen is None or (not chosen and not frame.empty_is_answer):
         return {}
     return {each_name(frame, label): YES if label in chosen else NO for label in labels}
 

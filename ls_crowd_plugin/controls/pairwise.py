@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .control import NONE, Frame, Item, Question, one_of
+from .control import NONE, Frame, Item, Question, one_of, texts
 
 SIDES = ("left", "right")
 
@@ -28,7 +28,7 @@ class Pairwise:
 
     def read(self, items: Sequence[Item]) -> dict[str, str]:
         given = [item["value"].get("selected") for item in items]
-        return one_of(self.frame, SIDES, [str(side) for side in given if side])
+        return one_of(self.frame, SIDES, texts([side for side in given if side is not None]))
 
     def write(self, labels: Mapping[str, str]) -> list[Item]:
         label = labels.get(self.name, NONE)

@@ -27,7 +27,10 @@ class Rating:
 
     def read(self, items: Sequence[Item]) -> dict[str, str]:
         given = [item["value"].get("rating") for item in items]
-        return one_of(self.frame, self.labels, [str(stars) for stars in given if stars])
+        numbers = [stars for stars in given if isinstance(stars, int | float) and not isinstance(stars, bool)]
+        if any(stars is not None for stars in given if stars not in numbers):
+            return {}
+        return one_of(self.frame, self.labels, [f"{stars:g}" for stars in numbers if stars])
 
     def write(self, labels: Mapping[str, str]) -> list[Item]:
         label = labels.get(self.name, NONE)

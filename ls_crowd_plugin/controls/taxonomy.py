@@ -1,7 +1,8 @@
 """Taxonomy: a label is a path from the root; several may be chosen, so each path is a yes/no question of its own.
 
-A path's name joins its parts with " / ". Paths come from the config, or, where it loads them from elsewhere, from what
-annotators chose. With `maxUsages="1"` there is one question whose labels are the paths.
+A path's name joins its parts with " / ", and the same inside a part becomes " // " so that names stay distinct. Paths
+come from the config, or, where it loads them from elsewhere, from what annotators chose. With `maxUsages="1"` there is
+one question whose labels are the paths.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from .control import NO, NONE, YES, Frame, Item, Question, each_name, each_of, one_of
+from .control import NO, NONE, YES, Frame, Item, Question, each_name, each_of, one_of, texts
 
 Path = tuple[str, ...]
 
@@ -35,11 +36,12 @@ class Taxonomy:
         """This control with the paths that annotators chose, where the config does not list any."""
         if not self.open:
             return self
-        paths = {path_name(path): path for items in results for path in _chosen(items)}
+        paths = {path_name(path): path for items in results for path in _chosen(items) or ()}
         return replace(self, paths=dict(sorted(paths.items())))
 
     def read(self, items: Sequence[Item]) -> dict[str, str]:
-        chosen = [path_name(path) for path in _chosen(items)]
+        paths = _chosen(items)
+        chosen = None if paths is None else [path_name(path) for path in paths]
         return (each_of if self.multiple else one_of)(self.frame, tuple(self.paths), chosen)
 
     def write(self, labels: Mapping[str, str]) -> list[Item]:
@@ -52,8 +54,21 @@ class Taxonomy:
 
 
 def path_name(path: Path) -> str:
-    return " / ".join(path)
+    return " / ".join(part.replace(" / ", " // ") for part in path)
 
 
-def _chosen(items: Sequence[Item]) -> list[Path]:
-    return [tuple(str(part) for part in path) for item in items for path in item["value"].get("taxonomy") or () if path]
+def _chosen(items: Sequence[Item]) -> list[Path] | None:
+    """The paths chosen; None where an item cannot be read."""
+    found: list[Path] = []
+    for item in items:
+        paths = item["value"].get("taxonomy")
+        if paths is None:
+            continue
+        if not isinstance(paths, list):
+            return None
+        for path in paths:
+            parts = texts(path)
+            if not parts:
+                return None
+            found.append(tuple(parts))
+    return found

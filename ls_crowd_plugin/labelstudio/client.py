@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from ..errors import NotThere
 from .http import Http
 
 Json = dict[str, Any]
@@ -50,18 +51,26 @@ class LabelStudio:
     def _task_pages(
         self, project: int, include: str, fields: str, since: str | None, told: Callable[[int, int], None] | None
     ) -> Iterator[Json]:
-        done, page = 0, 1
+        done, page, most = 0, 1, 0
         query: Json = {}
         if since is not None:
             changed = {"filter": "filter:tasks:updated_at", "operator": "greater", "type": "Datetime", "value": since}
             query = {"query": json.dumps({"filters": {"conjunction": "and", "items": [changed]}})}
         while True:
-            answer = self.http.get(
-                "/api/tasks", project=project, fields=fields, include=include, page=page, page_size=PAGE, **query
-            )
+            try:
+                answer = self.http.get(
+                    "/api/tasks", project=project, fields=fields, include=include, page=page, page_size=PAGE, **query
+                )
+            except NotThere:
+                if page == 1:
+                    raise
+                return  # the last tasks went while the pages were read
             total, tasks = int(answer["total"]), answer["tasks"]
             yield from tasks
-            done += len(tasks)
+            if total < most:  # a task went, so later ones moved to pages already read: from the start again
+                done, page, most = 0, 1, total
+                continue
+            done, most = done + len(tasks), total
             if told is not None:
                 told(done, total)
             if not tasks or done >= total:  # a page past the end would be a 404

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 import requests
 
@@ -21,7 +22,7 @@ from ..errors import LabelStudioError, NotAllowed, NotThere, Rejected, Unknown, 
 
 TRIES = 6
 LONGEST_PAUSE = 30.0
-LONGEST_ASKED_PAUSE = 120.0  # a Retry-After beyond this is not waited for
+LONGEST_ASKED_PAUSE = 120.0  # a longer Retry-After is cut to this
 ACCESS_SECONDS = 240.0  # Label Studio's access tokens live 300 s
 NO_ADDRESS = (
     requests.exceptions.InvalidURL,
@@ -46,6 +47,8 @@ class Http:
     ) -> None:
         self.url = url.rstrip("/")
         self._key = key
+        self._secrets = {secret for secret in (key, urlsplit(self.url).password) if secret}
+        self._where = _without_password(self.url)
         self._is_refresh_token = _is_jwt(key)
         self._access, self._access_until = "", 0.0
         self._session = requests.Session()
@@ -88,17 +91,25 @@ class Http:
                 self._sleep(_pause(attempt, wait))
             wait = None
             headers = {"Authorization": self._authorization()} if authorised else {}
+            self._check_sendable(headers)
             try:
                 answer = self._session.request(
-                    method, self.url + path, params=parameters, json=body, headers=headers, timeout=self._timeout
+                    method,
+                    self.url + path,
+                    params=parameters,
+                    json=body,
+                    headers=headers,
+                    timeout=self._timeout,
+                    auth=_as_it_is,  # or a password in ~/.netrc would take the token's place
+                    allow_redirects=False,  # a change sent elsewhere would become a mere reading
                 )
             except requests.exceptions.SSLError:
                 raise Unreachable(
-                    f"Label Studio at {self.url} has a certificate this machine does not trust; name its authority's"
+                    f"Label Studio at {self._where} has a certificate this machine does not trust; name its authority's"
                     " file in LABEL_STUDIO_CA_BUNDLE."
                 ) from None
             except NO_ADDRESS:
-                raise Rejected(f"{self.url!r} is no address; use something like http://host:8080.") from None
+                raise Rejected(f"{self._where!r} is no address; use something like http://host:8080.") from None
             except requests.exceptions.RequestException as error:
                 trouble = f"the connection failed ({type(error).__name__})"
                 if not repeatable and not _never_sent(error):
@@ -114,6 +125,11 @@ class Http:
                 if not repeatable and answer.status_code != 429:
                     raise Unknown(f"Label Studio broke off {asked}: {trouble}.")
                 continue
+            if 300 <= answer.status_code < 400:
+                raise Rejected(
+                    f"Label Studio at {self._where} sends {asked} elsewhere ({answer.status_code}); set"
+                    " LABEL_STUDIO_URL to the address it answers at, https or a path included."
+                )
             if answer.status_code >= 400:
                 raise self._refusal(answer, asked)
             if answer.status_code == 204 or not answer.content:
@@ -124,7 +140,13 @@ class Http:
                 trouble = "its answer was cut off or is no JSON"
                 if not repeatable:
                     raise Unknown(f"Label Studio broke off {asked}: {trouble}.") from None
-        raise Unreachable(f"Label Studio at {self.url} did not answer {asked}: {trouble}; tried {TRIES} times.")
+        raise Unreachable(f"Label Studio at {self._where} did not answer {asked}: {trouble}; tried {TRIES} times.")
+
+    def _check_sendable(self, headers: Mapping[str, str]) -> None:
+        try:
+            "".join(headers.values()).encode("latin-1")
+        except UnicodeEncodeError:
+            raise NotAllowed("LABEL_STUDIO_API_KEY holds characters no key has; copy it again.") from None
 
     def _read_clock(self, answer: requests.Response) -> None:
         try:
@@ -142,22 +164,26 @@ class Http:
                 answer = self._ask("POST", "/api/token/refresh/", body={"refresh": self._key}, authorised=False)
             except (NotAllowed, Rejected):
                 raise NotAllowed(
-                    f"Label Studio at {self.url} does not take the access token in LABEL_STUDIO_API_KEY; make a new one"
-                    " under Account & Settings."
+                    f"Label Studio at {self._where} does not take the access token in LABEL_STUDIO_API_KEY; make a new"
+                    " one under Account & Settings."
                 ) from None
-            self._access, self._access_until = str(answer["access"]), until
+            access = answer.get("access") if isinstance(answer, dict) else None
+            if not isinstance(access, str) or not access:
+                raise Unreachable(f"Label Studio at {self._where} gave no access token for LABEL_STUDIO_API_KEY.")
+            self._access, self._access_until = access, until
+            self._secrets.add(access)
         return f"Bearer {self._access}"
 
     def _refusal(self, answer: requests.Response, asked: str) -> LabelStudioError:
         said = self._said(answer)
         if answer.status_code == 401:
             cure = "check LABEL_STUDIO_API_KEY; a legacy token must be switched on in the organisation's settings"
-            return NotAllowed(f"Label Studio at {self.url} refused the token for {asked} (401: {said}); {cure}.")
+            return NotAllowed(f"Label Studio at {self._where} refused the token for {asked} (401: {said}); {cure}.")
         if answer.status_code == 403:
-            return NotAllowed(f"Label Studio at {self.url} does not allow {asked} (403: {said}); use another key.")
+            return NotAllowed(f"Label Studio at {self._where} does not allow {asked} (403: {said}); use another key.")
         if answer.status_code == 404:
-            return NotThere(f"Label Studio at {self.url} has nothing at {asked} (404: {said}).")
-        return Rejected(f"Label Studio at {self.url} refused {asked} ({answer.status_code}: {said}).")
+            return NotThere(f"Label Studio at {self._where} has nothing at {asked} (404: {said}).")
+        return Rejected(f"Label Studio at {self._where} refused {asked} ({answer.status_code}: {said}).")
 
     def _said(self, answer: requests.Response) -> str:
         """What the server says of its refusal, short and without any secret."""
@@ -168,8 +194,8 @@ class Http:
         if isinstance(told, dict):
             told = told.get("validation_errors") or told.get("detail") or told
         said = told if isinstance(told, str) else json.dumps(told, ensure_ascii=False)
-        for secret in (self._key, self._access):
-            said = said.replace(secret, "…") if secret else said
+        for secret in self._secrets:
+            said = said.replace(secret, "…")
         return said if len(said) <= 300 else said[:300] + "…"
 
 
@@ -184,9 +210,23 @@ def _is_jwt(key: str) -> bool:
         return False
 
 
+def _as_it_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    return request
+
+
+def _without_password(url: str) -> str:
+    """An address fit for a message."""
+    parts = urlsplit(url)
+    if parts.password is None:
+        return url
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
 def _never_sent(error: requests.exceptions.RequestException) -> bool:
     """Whether the connection failed before a request could have reached the server."""
-    return isinstance(error, requests.exceptions.ConnectTimeout) or "NewConnectionError" in repr(error)
+    if isinstance(error, requests.exceptions.ConnectTimeout):
+        return True
+    return any(name in repr(error) for name in ("NewConnectionError", "NameResolutionError"))
 
 
 def _retry_after(answer: requests.Response) -> float | None:
@@ -201,7 +241,7 @@ def _retry_after(answer: requests.Response) -> float | None:
             seconds = parsedate_to_datetime(asked).timestamp() - time.time()
         except (TypeError, ValueError):
             return None
-    return min(max(seconds, 0.0), LONGEST_ASKED_PAUSE)
+    return min(max(seconds, 0.0), LONGEST_ASKED_PAUSE) if seconds == seconds else None
 
 
 def _pause(attempt: int, asked: float | None) -> float:

@@ -51,32 +51,42 @@ def crowd_of(
             " believed. Clear them, or add gold with 'ls-crowd gold add'."
         )
     newest: dict[tuple[int, int], Annotation] = {}
-    golden: dict[int, list[Annotation]] = defaultdict(list)
+    golden: dict[tuple[int, int], Annotation] = {}
     for each in usable:
         if each.id in believed or each.annotator in experts:
-            golden[each.task].append(each)
+            key = (each.task, each.annotator or 0)
+            if key not in golden or _newer(each, golden[key]):
+                golden[key] = each
             continue
         key = (each.task, each.annotator or 0)
-        if key not in newest or (each.updated_at, each.id) > (newest[key].updated_at, newest[key].id):
+        if key not in newest or _newer(each, newest[key]):
             newest[key] = each
 
     crowd = Crowd(config, warnings=warnings)
     for (task, annotator), each in sorted(newest.items(), key=lambda pair: pair[0]):
-        for question, label in config.read(each.items).items():
+        said = config.read(each.items)
+        for question, label in said.items():
             crowd.tasks.append(task)
             crowd.annotators.append(annotator)
             crowd.labels.append(label)
             crowd.questions.append(question)
-        crowd.answered[task] = crowd.answered.get(task, 0) + 1
+        if said:
+            crowd.answered[task] = crowd.answered.get(task, 0) + 1
     edited = sum(each.updated_by not in (None, each.annotator) for each in newest.values())
     if edited:
         warnings.append(f"{edited} annotation(s) were last edited by somebody else than their author.")
-    _add_gold(crowd, golden, gold)
+    _add_gold(crowd, golden.values(), gold)
     empty = {question for question, label in zip(crowd.questions, crowd.labels, strict=True) if label == NONE}
     empty |= {question for (_, question), label in crowd.gold.items() if label == NONE}
     for asked in config.questions:
         crowd.label_set[asked.name] = [*asked.labels, *([NONE] if asked.name in empty else [])]
     return crowd
+
+
+def _newer(one: Annotation, other: Annotation) -> bool:
+    """By time, which Label Studio writes without a fraction on a full second; then by id."""
+    times = [each.updated_at.rstrip("Z").partition(".")[::2] for each in (one, other)]
+    return (*times[0], one.id) > (*times[1], other.id)
 
 
 def _believed_ground_truth(annotations: list[Annotation]) -> set[int] | None:
@@ -88,14 +98,13 @@ def _believed_ground_truth(annotations: list[Annotation]) -> set[int] | None:
     return {each.id for each in marked if per_task[each.task] == 1}
 
 
-def _add_gold(crowd: Crowd, golden: Mapping[int, list[Annotation]], stored: Mapping[Key, str]) -> None:
+def _add_gold(crowd: Crowd, golden: Iterable[Annotation], stored: Mapping[Key, str]) -> None:
     """Gold of all sources; where they differ, nobody is believed and it is said."""
     known = {question.name: {*question.labels, NONE} for question in crowd.config.questions}
     said: dict[Key, set[str]] = defaultdict(set)
-    for task, marked in golden.items():
-        for each in marked:
-            for question, label in crowd.config.read(each.items).items():
-                said[task, question].add(label)
+    for each in golden:
+        for question, label in crowd.config.read(each.items).items():
+            said[each.task, question].add(label)
     for key, label in stored.items():
         if label in known.get(key[1], ()):
             said[key].add(label)

@@ -61,7 +61,8 @@ def _read(
     tasks = studio.tasks(project, since, told)
     while page := list(islice(tasks, PAGE)):
         with engine.begin() as connection:
-            changed += Mirror(connection, project).replace([_seen(task) for task in page])
+            once = {int(task["id"]): task for task in page}  # read anew, a task may come twice
+            changed += Mirror(connection, project).replace([_seen(task) for task in once.values()])
         read += len(page)
     return read, changed
 

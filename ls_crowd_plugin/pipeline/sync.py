@@ -68,6 +68,8 @@ def sync(studio: LabelStudio, engine: Engine, project: int, options: Options, to
     config = read_config(str(pulled.project["label_config"]))
     with _timed(seconds, "aggregate"):
         crowd = _crowd(engine, project, config, options)
+        if not crowd.tasks:
+            _clear(studio, engine, project, options)
         consensus = _aggregate(project, config, crowd, options, say)
     with _timed(seconds, "plan"):
         desired = desired_predictions(crowd, consensus, options.annotator_scores)
@@ -77,6 +79,7 @@ def sync(studio: LabelStudio, engine: Engine, project: int, options: Options, to
     with _timed(seconds, "write"):
         if not options.dry_run and not plan.empty:
             _remember_settings(engine, project, pulled.project, settings)
+            _remember_written(engine, project, [])  # killed from here on, the next pass asks Label Studio what stands
             written = write(studio, project, desired, plan, lambda done, total: say("write", done, total))
         if not options.dry_run:
             _remember_written(engine, project, [each for each in desired if each.task not in written.refused])
@@ -113,6 +116,14 @@ def _aggregate(project: int, config: Config, crowd: Crowd, options: Options, say
         questions=crowd.questions,
         progress=lambda _, fraction: say("fit", int(100 * fraction), 100),
     )
+
+
+def _clear(studio: LabelStudio, engine: Engine, project: int, options: Options) -> None:
+    """With the last answer of a project our predictions go too."""
+    standing = [] if options.dry_run else standing_predictions(studio, project)
+    if standing:
+        _remember_written(engine, project, [])
+        write(studio, project, [], make_plan([], standing, {}))
 
 
 def _plan(studio: LabelStudio, engine: Engine, project: int, desired: list[Desired], settings: dict[str, Any]) -> Plan:

@@ -60,9 +60,10 @@ def write(
             before = len(plan.create)
             plan = make_plan(desired, standing_predictions(studio, project), plan.settings)
             created += max(before - len(plan.create), 0)
-    if plan.settings and desired:
+    shown = bool(plan.settings) and len(refused) < len(desired)  # a version without predictions cannot be shown
+    if shown:
         studio.change_project(project, plan.settings)
-    return Written(created, updated, deleted, len(plan.settings), tuple(sorted(refused)))
+    return Written(created, updated, deleted, len(plan.settings) if shown else 0, tuple(sorted(refused)))
 
 
 def settings_to_change(facts: dict[str, Any], take_over: bool) -> tuple[dict[str, Any], str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
 from ..errors import CrowdError, UnusableInput
 from .tables import metadata
@@ -24,15 +24,21 @@ def open_database(url: str | None = None) -> Engine:
     except ArgumentError:
         message = "LS_CROWD_DATABASE_URL is no database address; use something like sqlite:///file.db."
         raise UnusableInput(message) from None
-    if target.get_backend_name() == "sqlite" and target.database not in (None, "", ":memory:"):
-        Path(str(target.database)).parent.mkdir(parents=True, exist_ok=True)
-    engine = create_engine(target)
+    where = target.render_as_string(hide_password=True)
+    try:
+        if target.get_backend_name() == "sqlite" and target.database not in (None, "", ":memory:"):
+            Path(str(target.database)).parent.mkdir(parents=True, exist_ok=True)
+        engine = create_engine(target)
+    except (NoSuchModuleError, ImportError):
+        message = f"LS_CROWD_DATABASE_URL {where} needs a driver that is not there; use sqlite, or install it."
+        raise UnusableInput(message) from None
+    except OSError as error:
+        raise CrowdError(f"The folder of LS_CROWD_DATABASE_URL {where} cannot be made ({error.strerror}).") from None
     if target.get_backend_name() == "sqlite":
         event.listen(engine, "connect", _set_up_sqlite)
     try:
         metadata.create_all(engine)
     except SQLAlchemyError as error:
-        where = target.render_as_string(hide_password=True)
         message = f"The database {where} cannot be opened ({type(error).__name__}); check LS_CROWD_DATABASE_URL."
         raise CrowdError(message) from None
     return engine
