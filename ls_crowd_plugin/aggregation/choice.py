@@ -151,7 +151,8 @@ def _explore(answers: Answers, seed: int, progress: Progress) -> tuple[dict[str,
             continue
         least = max(fit.objective for fit in tried.values()) - behind
         tried[name] = FORMS[name](sample, partial(progress, f"trying {name}"), floor=least)
-        higher = tried[name].objective > to_beat[family]
+        hopeless = family == "habits" and tried[name].objective < least  # more grades would not make up for so much
+        higher = tried[name].objective > to_beat[family] and not hopeless
         to_beat[family] = tried[name].objective if higher else np.inf
     charge = dict.fromkeys(spreads, DIFFICULTY_GAIN * count)
     ranked = sorted(tried, key=lambda name: charge.get(name, 0.0) - tried[name].objective)
