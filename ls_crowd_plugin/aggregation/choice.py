@@ -20,7 +20,7 @@ from .weighted import fit_hyb, fit_neg, fit_plurality, fit_sw
 
 MOST_TABLE = 5e5  # habit tables larger than this are not tried: many labels times many annotators
 MOST_CELLS = 2e8  # nor are posteriors over this many (task, label) pairs
-SAMPLE_ANSWERS = 100_000  # forms are compared on at most about so many answers
+SAMPLE_ANSWERS = 50_000  # forms are compared on at most about so many answers
 LEAST_GOLD = 10  # fewer gold tasks than this cannot tell forms apart
 FOLDS = 4
 SHARPNESS = 0.01  # nats per answer by which a form must fall behind to lose weight by a factor of e
@@ -334,7 +334,7 @@ def _share_right(table: Answers, posterior: Floats, unchosen: Floats, judged: np
 
 def _sample(answers: Answers, seed: int, most: int) -> Answers:
     """At most about `most` answers: all gold items, and others drawn at random."""
-    if len(answers.answer_item) <= 2 * most:
+    if len(answers.answer_item) <= 1.5 * most:
         return answers
     first = answers.gold_option < 0
     order = np.lexsort((np.random.default_rng(seed).random(len(answers.items)), first))
