@@ -22,7 +22,8 @@ from .answers import Answers, Floats, sums
 from .fit import Fit
 
 LEAST_ANSWERS = 5  # with fewer nothing is said
-MOST_ERROR = 0.4  # nor with a larger standard error
+MOST_ERROR = 0.4  # nor, as a rule, with a larger standard error
+MANY_ANSWERS = 30
 LEAST_CONTRARY_ANSWERS = 10
 CONTRARY_PROBABILITY = 0.9
 RANDOM, RELIABLE, TRUSTED = 0.2, 0.5, 0.7  # of the tasks on which guessing would not do, how many somebody knows
@@ -69,8 +70,13 @@ def _verdict(answered: float, level: float, error: float, adversary: float) -> s
     """A word for each; where the evidence is thin, the milder one."""
     if answered >= LEAST_CONTRARY_ANSWERS and adversary >= CONTRARY_PROBABILITY:
         return "contrary"
-    if answered < LEAST_ANSWERS or error > MOST_ERROR:
+    if answered < LEAST_ANSWERS:
         return "too little to say"
+    if error > MOST_ERROR:
+        # Many answers of which a model doubts that there is knowledge behind them cannot be relied on; an error of 1 is
+        # no doubt but no evidence at all.
+        doubted = answered >= MANY_ANSWERS and level < RELIABLE and error < 1
+        return "unreliable" if doubted else "too little to say"
     if level < RANDOM:
         return "random"
     if level + error / 2 < RELIABLE:
