@@ -100,7 +100,8 @@ def _update(studio: LabelStudio, plan: Plan, told: Callable[[int, int], None] | 
     done = 0
     for existing, wanted in plan.update:
         with suppress(NotThere):  # deleted meanwhile: the next pass creates it
-            studio.change_prediction(existing.id, {"result": wanted.result, "score": wanted.score})
+            changes = {"result": wanted.result, "score": wanted.score, "model_version": VERSION}
+            studio.change_prediction(existing.id, changes)
             done += 1
         if told is not None:
             told(done, len(plan.update))
