@@ -1,7 +1,7 @@
 """Requests to Label Studio that survive its bad moments: tokens, time-outs, retries, and errors as sentences.
 
-Plain requests and not the SDK's client: after a broken connection or a 5xx that one repeats every request, also one that
-creates something and may have been carried out, which would leave two predictions where one is meant.
+Plain requests and not the SDK's client: after a broken connection or a 5xx that one repeats every request, also one
+that creates something and may have been carried out, which would leave two predictions where one is meant.
 """
 
 from __future__ import annotations
