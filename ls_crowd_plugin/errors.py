@@ -2,6 +2,7 @@
 
 CrowdError                  anything this project refuses or fails at; exit code 1
 ├── UnusableInput           the caller's data or options cannot be used as they are; exit code 2
+├── ProjectGone             a project that was known is no longer in Label Studio: nothing is left to do for it
 └── LabelStudioError        Label Studio did not do what was asked
     ├── Unreachable         no answer, or none that can be used, after all retries
     ├── NotAllowed          the token is wrong or may not do this (401, 403)
@@ -23,6 +24,12 @@ class UnusableInput(CrowdError, ValueError):
     """What was given cannot be used; the message names it and says what to change."""
 
     exit_code = 2
+
+
+class ProjectGone(CrowdError):
+    """A project that was known is gone; what was mirrored of it has been removed."""
+
+    exit_code = 0
 
 
 class LabelStudioError(CrowdError):

@@ -521,14 +521,14 @@ class TestTaskPages:
 
     def test_of_no_tasks_are_one_request(self, server: Server, http: Http) -> None:
         server.replies = [Reply(body={"total": 0, "tasks": []})]
-        assert list(LabelStudio(http).tasks(7)) == []
+        assert list(LabelStudio(http).task_pages(7)) == [[]]
         assert len(server.asked) == 1
 
     def test_tell_how_far_they_are(self, server: Server, http: Http) -> None:
         pages = [[1, 2], [3]]
         server.replies = [Reply(body={"total": 3, "tasks": [{"id": task} for task in page]}) for page in pages]
         told: list[tuple[int, int]] = []
-        list(LabelStudio(http).tasks(7, told=lambda done, total: told.append((done, total))))
+        list(LabelStudio(http).task_pages(7, told=lambda done, total: told.append((done, total))))
         assert told == [(2, 3), (3, 3)]
 
     def test_end_well_if_the_last_task_goes_while_they_are_read(self, server: Server, http: Http) -> None:
@@ -537,7 +537,7 @@ class TestTaskPages:
 
     def test_ask_only_for_what_changed(self, server: Server, http: Http) -> None:
         server.replies = [Reply(body={"total": 0, "tasks": []})]
-        list(LabelStudio(http).tasks(7, since="2026-01-01T00:00:00.000000Z"))
+        list(LabelStudio(http).task_pages(7, since="2026-01-01T00:00:00.000000Z"))
         assert "updated_at" in server.asked[0].path.split("query=")[1]
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
-from ls_crowd_plugin.aggregation import aggregate
 from ls_crowd_plugin.controls import NONE, read_config
 from ls_crowd_plugin.errors import CrowdError, NotThere, Rejected, Unknown
 from ls_crowd_plugin.labelstudio import Http, LabelStudio
 from ls_crowd_plugin.pipeline.crowd import Crowd, Key
-from ls_crowd_plugin.pipeline.plan import VERSION, Desired, Existing, Plan, desired_predictions, digest, make_plan
+from ls_crowd_plugin.pipeline.findings import find
+from ls_crowd_plugin.pipeline.plan import (
+    FEWEST_IMPORTED,
+    VERSION,
+    Desired,
+    Existing,
+    Plan,
+    desired_predictions,
+    digest,
+    in_bulk,
+    make_plan,
+)
 from ls_crowd_plugin.pipeline.sync import Options, Report, sync
-from ls_crowd_plugin.pipeline.write import BULK, ROUNDS, Written, settings_to_change, standing_predictions, write
+from ls_crowd_plugin.pipeline.write import ROUNDS, Written, settings_to_change, standing_predictions, write
 from ls_crowd_plugin.store import open_database, tables
 
 PROJECT = 7
@@ -37,6 +48,8 @@ OURS = {"model_version": VERSION, "show_collab_predictions": False}
 
 Json = dict[str, Any]
 
+FEW, MANY = range(1, 6), range(1, FEWEST_IMPORTED + 11)
+
 
 def says(label: str) -> list[Json]:
     return [{"from_name": "mood", "to_name": "text", "type": "choices", "value": {"choices": [label]}}]
@@ -46,8 +59,8 @@ def desired(task: int, label: str = "good", score: float = 0.9) -> Desired:
     return Desired(task, says(label), score, digest(says(label), score))
 
 
-def existing(number: int, task: int, label: str = "good", score: float = 0.9) -> Existing:
-    return Existing(number, task, VERSION, digest(says(label), score))
+def existing(number: int, task: int, label: str = "good", score: float = 0.9, version: str = VERSION) -> Existing:
+    return Existing(number, task, version, digest(says(label), score), says(label))
 
 
 class Broken(Exception):
@@ -103,14 +116,19 @@ class Studio(LabelStudio):
         return self._insert({"task": task, "result": says(label), "score": score, "model_version": version})
 
     def project(self, project: int) -> Json:
-        counted = {"id": project, "title": "Moods", "label_config": CONFIG, "task_number": len(self.held)}
-        return {**counted, **self.facts}
+        fixed = {"id": project, "title": "Moods", "label_config": CONFIG, "created_at": "2026-01-01T00:00:00Z"}
+        return {**fixed, "task_number": len(self.held), **self.facts}
 
-    def tasks(
-        self, project: int, since: str | None = None, told: Callable[[int, int], None] | None = None
-    ) -> Iterator[Json]:
-        del project, told
-        return iter([copy.deepcopy(each) for each in self.held.values() if since is None or each["updated_at"] > since])
+    def task_pages(
+        self,
+        project: int,
+        since: str | None = None,
+        *,
+        with_data: bool = False,
+        told: Callable[[int, int], None] | None = None,
+    ) -> Iterator[list[Json]]:
+        del project, told, with_data
+        yield [copy.deepcopy(each) for each in self.held.values() if since is None or each["updated_at"] > since]
 
     def task_ids(self, project: int) -> set[int]:
         del project
@@ -149,6 +167,17 @@ class Studio(LabelStudio):
         if prediction not in self.standing:
             raise NotThere("gone")
         self._write("delete", lambda: self.standing.pop(prediction))
+
+    def delete_version(self, project: int, version: str, predictions: int) -> None:
+        del project, predictions
+
+        def retire() -> None:
+            for number in [number for number, each in self.standing.items() if each["model_version"] == version]:
+                del self.standing[number]
+            if self.facts["model_version"] == version:
+                self.facts["model_version"] = None
+
+        self._write("retire", retire)
 
     def change_project(self, project: int, changes: Json) -> None:
         if changes["model_version"] not in self.versions(project):
@@ -209,31 +238,60 @@ class TestDigest:
 
 class TestPlan:
     def test_creates_what_is_missing(self) -> None:
-        assert make_plan([desired(1)], [], {}) == Plan(create=[desired(1)])
+        assert make_plan([desired(1)], []) == Plan(create=[desired(1)])
 
     def test_changes_what_differs(self) -> None:
-        plan = make_plan([desired(1, "bad")], [existing(10, 1)], {})
+        plan = make_plan([desired(1, "bad")], [existing(10, 1)])
         assert plan == Plan(update=[(existing(10, 1), desired(1, "bad"))])
 
     def test_deletes_what_should_not_be(self) -> None:
-        assert make_plan([], [existing(10, 1)], {}) == Plan(delete=[existing(10, 1)])
+        assert make_plan([], [existing(10, 1)]) == Plan(delete=[existing(10, 1)])
 
     def test_leaves_what_is_right(self) -> None:
-        assert make_plan([desired(1)], [existing(10, 1)], {}).empty
+        assert make_plan([desired(1)], [existing(10, 1)]).empty
 
     def test_deletes_the_second_of_ours_on_a_task(self) -> None:
-        assert make_plan([desired(1)], [existing(11, 1), existing(10, 1)], {}) == Plan(delete=[existing(11, 1)])
+        assert make_plan([desired(1)], [existing(11, 1), existing(10, 1)]) == Plan(delete=[existing(11, 1)])
 
     def test_of_several_of_ours_keeps_the_one_that_is_right(self) -> None:
-        plan = make_plan([desired(1)], [existing(10, 1, "bad"), existing(11, 1)], {})
+        plan = make_plan([desired(1)], [existing(10, 1, "bad"), existing(11, 1)])
         assert plan == Plan(delete=[existing(10, 1, "bad")])
 
     def test_of_several_of_ours_that_are_wrong_changes_one(self) -> None:
-        plan = make_plan([desired(1)], [existing(10, 1, "bad"), existing(11, 1, "bad")], {})
+        plan = make_plan([desired(1)], [existing(10, 1, "bad"), existing(11, 1, "bad")])
         assert plan == Plan(update=[(existing(10, 1, "bad"), desired(1))], delete=[existing(11, 1, "bad")])
 
     def test_with_settings_to_change_is_not_empty(self) -> None:
-        assert not make_plan([], [], OURS).empty
+        assert not Plan(settings=OURS).empty
+
+    def test_replaces_a_version_that_is_mostly_wrong_by_another(self) -> None:
+        plan = make_plan([desired(task, "bad") for task in MANY], [existing(100 + task, task) for task in MANY])
+        assert (plan.version, len(plan.create), plan.retire) == (f"{VERSION}-2", len(MANY), {VERSION: len(MANY)})
+
+    def test_that_replaces_a_version_moves_what_was_right_as_it_was(self) -> None:
+        standing = [existing(100 + task, task, "good" if task == 3 else "bad") for task in MANY]
+        standing[2].result[0]["meta"] = {"crowd": "as it was"}
+        moved = make_plan([desired(task) for task in MANY], standing).create[2]
+        assert (moved.task, moved.result[0]["meta"]) == (3, {"crowd": "as it was"})
+
+    def test_changes_a_few_of_many_in_place(self) -> None:
+        standing = [existing(100 + task, task) for task in MANY]
+        plan = make_plan([desired(task, "bad" if task < 3 else "good") for task in MANY], standing)
+        assert (plan.version, len(plan.update), plan.create) == (VERSION, 2, [])
+
+    def test_goes_on_with_a_change_of_versions_that_was_interrupted(self) -> None:
+        old = [existing(100 + task, task) for task in MANY]
+        new = [existing(200 + task, task, "bad", version=f"{VERSION}-2") for task in MANY]
+        plan = make_plan([desired(task, "bad") for task in MANY], old + new, shown=VERSION)
+        assert plan == Plan(f"{VERSION}-2", retire={VERSION: len(MANY)})
+
+    def test_keeps_the_version_that_is_shown_where_two_are_as_good(self) -> None:
+        two = [existing(100, 1), existing(200, 1, version=f"{VERSION}-2")]
+        assert make_plan([desired(1)], two, shown=f"{VERSION}-2") == Plan(f"{VERSION}-2", retire={VERSION: 1})
+
+    @pytest.mark.parametrize("tasks", [100, 10_000])
+    def test_imports_where_that_is_cheaper_than_single_requests(self, tasks: int) -> None:
+        assert [in_bulk(number, tasks) for number in (5, 60, 200)] == [False, tasks == 100, True]
 
 
 labels = st.sampled_from(["good", "bad"])
@@ -241,7 +299,8 @@ scores = st.sampled_from([0.5, 0.9])
 wanted_lists = st.dictionaries(st.integers(1, 6), st.tuples(labels, scores)).map(
     lambda wanted: [desired(task, *said) for task, said in wanted.items()]
 )
-standing_lists = st.lists(st.tuples(st.integers(1, 6), labels, scores), max_size=10).map(
+versions = st.sampled_from([VERSION, f"{VERSION}-2", f"{VERSION}-7"])
+standing_lists = st.lists(st.tuples(st.integers(1, 6), labels, scores, versions), max_size=40).map(
     lambda standing: [existing(number, *said) for number, said in enumerate(standing, 10)]
 )
 
@@ -253,21 +312,27 @@ def applied(plan: Plan, standing: Sequence[Existing]) -> list[Existing]:
     kept = [
         Existing(each.id, each.task, each.version, changed.get(each.id, each.digest))
         for each in standing
-        if each.id not in gone
+        if each.id not in gone and each.version not in plan.retire
     ]
     return kept + [
-        Existing(number, wanted.task, VERSION, wanted.digest) for number, wanted in enumerate(plan.create, 100)
+        Existing(number, wanted.task, plan.version, wanted.digest) for number, wanted in enumerate(plan.create, 100)
     ]
 
 
 @given(wanted_lists, standing_lists)
 def test_nothing_is_left_to_do_once_a_plan_is_carried_out(wanted: list[Desired], standing: list[Existing]) -> None:
-    assert make_plan(wanted, applied(make_plan(wanted, standing, {}), standing), {}).empty
+    assert make_plan(wanted, applied(make_plan(wanted, standing), standing)).empty
+
+
+@given(wanted_lists, standing_lists)
+def test_a_plan_ends_with_one_version(wanted: list[Desired], standing: list[Existing]) -> None:
+    plan = make_plan(wanted, standing)
+    assert {each.version for each in applied(plan, standing)} <= {plan.version}
 
 
 @given(wanted_lists, standing_lists)
 def test_a_plan_ends_with_exactly_what_is_wanted(wanted: list[Desired], standing: list[Existing]) -> None:
-    after = applied(make_plan(wanted, standing, {}), standing)
+    after = applied(make_plan(wanted, standing), standing)
     assert sorted((each.task, each.digest) for each in after) == sorted((each.task, each.digest) for each in wanted)
 
 
@@ -275,8 +340,8 @@ def test_a_plan_ends_with_exactly_what_is_wanted(wanted: list[Desired], standing
 def test_a_plan_does_not_depend_on_the_order_of_what_stands(
     wanted: list[Desired], standing: list[Existing], data: st.DataObject
 ) -> None:
-    turned = make_plan(wanted, data.draw(st.permutations(standing)), {})
-    plan = make_plan(wanted, standing, {})
+    turned = make_plan(wanted, data.draw(st.permutations(standing)))
+    plan = make_plan(wanted, standing)
     assert (plan.create, plan.update) == (turned.create, turned.update)
     assert {each.id for each in plan.delete} == {each.id for each in turned.delete}
 
@@ -298,16 +363,7 @@ SAID = {task: ["good"] * 4 + ["bad"] if task % 2 else ["bad"] * 4 + ["good"] for
 
 
 def predictions_of(crowd: Crowd, method: str = "plu", annotator_scores: bool = True) -> dict[int, Desired]:
-    consensus = aggregate(
-        crowd.tasks,
-        crowd.annotators,
-        crowd.labels,
-        gold=crowd.gold,
-        method=method,
-        label_set=crowd.label_set,
-        questions=crowd.questions,
-    )
-    found = desired_predictions(crowd, consensus, annotator_scores)
+    found = desired_predictions(crowd, find(crowd, method), annotator_scores)
     return {each.task: each for each in found}
 
 
@@ -373,14 +429,19 @@ class TestDesiredPredictions:
 
 
 def plan_for(studio: Studio, wanted: Sequence[Desired], settings: Json | None = None) -> Plan:
-    return make_plan(wanted, standing_predictions(studio, PROJECT), settings or {})
+    plan = make_plan(wanted, standing_predictions(studio, PROJECT), tasks=len(studio.held))
+    return replace(plan, settings=settings or {})
 
 
-def carry_out(studio: Studio, wanted: Sequence[Desired], settings: Json | None = None) -> Written:
-    return write(studio, PROJECT, wanted, plan_for(studio, wanted, settings))
+def carry_out(
+    studio: Studio, wanted: Sequence[Desired], settings: Json | None = None, plan: Plan | None = None
+) -> Written:
+    def again(gone: Collection[int]) -> Plan:
+        return plan_for(studio, [each for each in wanted if each.task not in gone], settings)
+
+    return write(studio, PROJECT, plan or again(()), tasks=len(studio.held), again=again)
 
 
-FEW, MANY = range(1, 6), range(1, BULK + 11)
 sizes = pytest.mark.parametrize("tasks", [FEW, MANY], ids=["few", "many"])
 
 
@@ -452,7 +513,7 @@ class TestWriting:
         wanted = [desired(1, "bad"), desired(2, "bad")]
         plan = plan_for(studio, wanted)
         del studio.standing[first]
-        write(studio, PROJECT, wanted, plan)
+        carry_out(studio, wanted, plan=plan)
         assert studio.labels()[2] == ["bad"]
 
     def test_does_not_count_a_change_of_what_went_meanwhile(self) -> None:
@@ -461,14 +522,14 @@ class TestWriting:
         wanted = [desired(1, "bad"), desired(2, "bad")]
         plan = plan_for(studio, wanted)
         del studio.standing[first]
-        assert write(studio, PROJECT, wanted, plan).updated == 1
+        assert carry_out(studio, wanted, plan=plan).updated == 1
 
     def test_of_a_deletion_that_somebody_else_did_goes_on(self) -> None:
         studio = Studio(FEW)
         first, _ = studio.add(1), studio.add(2)
         plan = plan_for(studio, [])
         del studio.standing[first]
-        write(studio, PROJECT, [], plan)
+        carry_out(studio, [], plan=plan)
         assert studio.labels() == {}
 
     def test_sets_the_settings_after_the_predictions(self) -> None:
@@ -481,10 +542,6 @@ class TestWriting:
         studio.dropped = set(MANY)
         written = carry_out(studio, [desired(task) for task in MANY], OURS)
         assert (written.settings, studio.facts["show_collab_predictions"]) == (0, True)
-
-    def test_counts_no_settings_that_it_did_not_set(self) -> None:
-        studio = Studio(FEW)
-        assert carry_out(studio, [], OURS).settings == 0
 
 
 class TestSettingsToChange:
@@ -540,7 +597,7 @@ def turn(studio: Studio, task: int) -> None:
 def run(studio: Studio, engine: Engine, **options: Any) -> Report:
     studio.now += timedelta(minutes=1)
     studio.writes.clear()
-    return sync(studio, engine, PROJECT, Options(method="plu", **options))
+    return sync(studio, engine, PROJECT, Options(method="plu", task_meta="off", **options))
 
 
 class TestPasses:

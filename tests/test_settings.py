@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ls_crowd_plugin.errors import UnusableInput
-from ls_crowd_plugin.settings import SETTINGS, Settings, read_settings
+from ls_crowd_plugin.settings import SETTINGS, Setting, Settings, read_settings
 
 LEAST = {"LABEL_STUDIO_URL": "http://localhost:8080", "LABEL_STUDIO_API_KEY": "secret-key"}
 
@@ -19,7 +19,11 @@ def test_have_defaults() -> None:
         ca_bundle="",
         database_url="",
         method="auto",
+        apart=False,
         experts=frozenset(),
+        gold_field="",
+        when_complete=False,
+        task_meta="auto",
         annotator_scores=True,
     )
 
@@ -44,9 +48,11 @@ def test_may_have_spaces_around_them() -> None:
     assert read_settings({**LEAST, "LABEL_STUDIO_API_KEY": " secret-key\n"}).key == "secret-key"
 
 
-def test_are_taken_where_given() -> None:
+def test_are_taken_where_given(tmp_path: Path) -> None:
+    authority = tmp_path / "ca.pem"
+    authority.touch()
     given = {
-        "LABEL_STUDIO_CA_BUNDLE": "ca.pem",
+        "LABEL_STUDIO_CA_BUNDLE": str(authority),
         "LS_CROWD_DATABASE_URL": "sqlite:///x.db",
         "LS_CROWD_METHOD": "gem",
         "LS_CROWD_EXPERTS": "3, 14,",
@@ -54,7 +60,7 @@ def test_are_taken_where_given() -> None:
     }
     found = read_settings({**LEAST, **given})
     assert (found.ca_bundle, found.database_url, found.method, found.experts, found.annotator_scores) == (
-        "ca.pem",
+        str(authority),
         "sqlite:///x.db",
         "gem",
         frozenset({3, 14}),
@@ -76,6 +82,56 @@ def test_a_switch_that_is_neither_is_refused() -> None:
 def test_experts_that_are_no_ids_are_refused(value: str) -> None:
     with pytest.raises(UnusableInput, match="LS_CROWD_EXPERTS"):
         read_settings({**LEAST, "LS_CROWD_EXPERTS": value})
+
+
+@pytest.mark.parametrize("setting", [each for each in SETTINGS if each.allowed], ids=lambda each: each.name)
+def test_with_a_few_values_take_no_other(setting: Setting) -> None:
+    for value in setting.allowed:
+        read_settings({**LEAST, setting.name: value})
+    with pytest.raises(UnusableInput, match=f"{setting.name} is 'sideways'; use {setting.allowed[0]}"):
+        read_settings({**LEAST, setting.name: "sideways"})
+
+
+def test_an_authority_that_is_no_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnusableInput, match=r"LABEL_STUDIO_CA_BUNDLE .* is no file"):
+        read_settings({**LEAST, "LABEL_STUDIO_CA_BUNDLE": str(tmp_path / "ca.pem")})
+
+
+class TestFile:
+    @staticmethod
+    def read(folder: Path, text: str, **environment: str) -> Settings:
+        file = folder / "crowd.toml"
+        file.write_text(text, encoding="utf-8")
+        return read_settings({"LS_CROWD_CONFIG": str(file), **environment})
+
+    def test_holds_settings(self, tmp_path: Path) -> None:
+        text = """
+        LABEL_STUDIO_URL = "http://studio.example"
+        LABEL_STUDIO_API_KEY = "secret-key"
+        LS_CROWD_EXPERTS = [3, 14]
+        LS_CROWD_ANNOTATOR_SCORES = false
+        """
+        found = self.read(tmp_path, text)
+        assert (found.url, found.experts, found.annotator_scores) == (
+            "http://studio.example",
+            frozenset({3, 14}),
+            False,
+        )
+
+    def test_gives_way_to_the_environment(self, tmp_path: Path) -> None:
+        assert self.read(tmp_path, "LS_CROWD_METHOD = 'neg'", **LEAST, LS_CROWD_METHOD="gem").method == "gem"
+
+    def test_that_is_not_there_is_named(self, tmp_path: Path) -> None:
+        with pytest.raises(UnusableInput, match=r"LS_CROWD_CONFIG .* cannot be read"):
+            read_settings({"LS_CROWD_CONFIG": str(tmp_path / "none.toml")})
+
+    def test_that_is_not_toml_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(UnusableInput, match="is not TOML"):
+            self.read(tmp_path, "LS_CROWD_METHOD: neg")
+
+    def test_with_a_setting_that_does_not_exist_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(UnusableInput, match="holds 'LS_CROWD_METHODS', which is no setting"):
+            self.read(tmp_path, "LS_CROWD_METHODS = 'neg'")
 
 
 class TestKeyFile:

@@ -38,7 +38,7 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
 def known(engine: Engine) -> Engine:
     """A database that knows the project."""
     with engine.begin() as connection:
-        Mirror(connection, PROJECT).describe("Moods", "<View/>")
+        Mirror(connection, PROJECT).describe("Moods", "<View/>", NOON, "")
     return engine
 
 
@@ -64,7 +64,7 @@ def annotation(number: int, of: int = 1, by: int | None = 5, said: str = "good")
 
 def put(engine: Engine, *seen: tuple[Task, list[Annotation]], project: int = PROJECT) -> int:
     with engine.begin() as connection:
-        return Mirror(connection, project).replace(seen)
+        return Mirror(connection, project).replace(seen, LATER)
 
 
 def held(engine: Engine, project: int = PROJECT) -> list[Annotation]:
@@ -104,7 +104,7 @@ class TestReplacing:
 
     def test_leaves_other_projects_alone(self, known: Engine) -> None:
         with known.begin() as connection:
-            Mirror(connection, 8).describe("Other", "<View/>")
+            Mirror(connection, 8).describe("Other", "<View/>", NOON, "")
         put(known, (task(1), [annotation(10)]))
         put(known, (task(2), [annotation(20, of=2)]), project=8)
         assert held(known) == [annotation(10)]
@@ -168,7 +168,7 @@ class TestTrail:
     def test_keeps_what_was_said_on_a_dropped_task(self, known: Engine) -> None:
         put(known, (task(1), [annotation(10)]))
         with known.begin() as connection:
-            Mirror(connection, PROJECT).drop([1])
+            Mirror(connection, PROJECT).drop([1], LATER)
         assert [row.event for row in trail(known)] == ["created", "deleted"]
 
     def test_stays_when_the_project_goes(self, known: Engine) -> None:
@@ -183,14 +183,14 @@ class TestDropping:
         put(known, (task(1), [annotation(10)]), (task(2), [annotation(20, of=2)]))
         with known.begin() as connection:
             mirror = Mirror(connection, PROJECT)
-            mirror.drop([1])
+            mirror.drop([1], LATER)
             assert (mirror.task_ids(), mirror.annotations()) == ({2}, [annotation(20, of=2)])
 
     def test_forgets_what_was_written_for_them(self, known: Engine) -> None:
         with known.begin() as connection:
             rows = [{"project": PROJECT, "task": number, "digest": "d"} for number in (1, 2)]
             connection.execute(insert(tables.written), rows)
-            Mirror(connection, PROJECT).drop([1])
+            Mirror(connection, PROJECT).drop([1], LATER)
             assert list(connection.execute(select(tables.written.c.task)).scalars()) == [2]
 
     def test_of_more_than_fit_in_one_statement(self, known: Engine) -> None:
@@ -198,19 +198,19 @@ class TestDropping:
         put(known, *((task(number), []) for number in many))
         with known.begin() as connection:
             mirror = Mirror(connection, PROJECT)
-            mirror.drop(many)
+            mirror.drop(many, LATER)
             assert mirror.task_count() == 0
 
     def test_of_unknown_tasks_does_nothing(self, known: Engine) -> None:
         with known.begin() as connection:
-            Mirror(connection, PROJECT).drop([99])
+            Mirror(connection, PROJECT).drop([99], LATER)
         assert trail(known) == []
 
 
 class TestProject:
     def test_description_is_replaced(self, known: Engine) -> None:
         with known.begin() as connection:
-            Mirror(connection, PROJECT).describe("Renamed", "<View><Header/></View>")
+            Mirror(connection, PROJECT).describe("Renamed", "<View><Header/></View>", NOON, "")
             found = list(connection.execute(select(tables.project.c.title, tables.project.c.label_config)))
         assert found == [("Renamed", "<View><Header/></View>")]
 
@@ -218,7 +218,7 @@ class TestProject:
         with known.begin() as connection:
             mirror = Mirror(connection, PROJECT)
             mirror.set_seen_until(NOON)
-            mirror.describe("Renamed", "<View/>")
+            mirror.describe("Renamed", "<View/>", NOON, "")
             assert mirror.seen_until() == NOON
 
     def test_that_is_new_has_no_cursor(self, known: Engine) -> None:
@@ -291,13 +291,13 @@ class TestDatabase:
     def test_is_read_while_it_is_written(self, known: Engine) -> None:
         put(known, (task(1), [annotation(10)]))
         with known.begin() as connection:
-            Mirror(connection, PROJECT).replace([(task(1), [])])
+            Mirror(connection, PROJECT).replace([(task(1), [])], LATER)
             assert held(known) == [annotation(10)]  # over another connection
 
     def test_a_transaction_that_fails_leaves_nothing(self, known: Engine) -> None:
         def fail_midway() -> None:
             with known.begin() as connection:
-                Mirror(connection, PROJECT).replace([(task(1), [annotation(10)])])
+                Mirror(connection, PROJECT).replace([(task(1), [annotation(10)])], LATER)
                 raise InterruptedError
 
         with pytest.raises(InterruptedError):
@@ -343,6 +343,8 @@ class Studio(LabelStudio):
         self.held: dict[int, dict[str, Any]] = {}
         self.since: list[str | None] = []  # of every reading of tasks, what it was asked for
         self.listings = 0  # of nothing but ids
+        self.facts = {"created_at": NOON}
+        self.deleted = False
         self.http.get = self._get  # type: ignore[method-assign]
         self.http.server_time = lambda: self.now  # type: ignore[method-assign]
         self.after_page: list[Any] = []  # what happens on the server once a page is out
@@ -370,7 +372,15 @@ class Studio(LabelStudio):
 
     def _get(self, path: str, **asked: Any) -> Any:
         if path == f"/api/projects/{PROJECT}/":
-            return {"id": PROJECT, "title": "Moods", "label_config": "<View/>", "task_number": len(self.held)}
+            if self.deleted:
+                raise NotThere("Label Studio has no such project.")
+            return {
+                "task_number": len(self.held),
+                "id": PROJECT,
+                "title": "Moods",
+                "label_config": "<View/>",
+                **self.facts,
+            }
         assert path == "/api/tasks"
         since = json.loads(asked["query"])["filters"]["items"][0]["value"] if "query" in asked else None
         if asked["include"] == "id":

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import click
 
-from ..errors import CrowdError, UnusableInput
+from ..errors import CrowdError, ProjectGone
 from .aggregate import METHODS
 from .progress import ProgressDisplay
-from .summary import VERDICTS
+from .summary import VERDICTS, shown
 
 if TYPE_CHECKING:
+    from ..pipeline.plan import Plan
     from ..pipeline.sync import Report
 
 
@@ -44,22 +44,29 @@ def sync(
     engine = open_database(settings.database_url or None)
     options = Options(
         method=method or settings.method,
+        apart=settings.apart,
         dry_run=dry_run,
         from_scratch=since_scratch,
         take_over=take_over,
         annotator_scores=settings.annotator_scores,
         experts=settings.experts,
+        gold_field=settings.gold_field,
+        when_complete=settings.when_complete,
+        task_meta=settings.task_meta,
     )
-    if options.method not in METHODS:
-        raise UnusableInput(f"LS_CROWD_METHOD is {options.method!r}; use one of {', '.join(METHODS)}.")
     wanted = [int(each["id"]) for each in studio.projects()] if everything else list(dict.fromkeys(projects))
     failed = []
     for project in wanted:
         try:
             with ProgressDisplay() as display:
-                report = sync_project(
-                    studio, engine, project, options, lambda stage, done, total: display(stage, done / max(total, 1))
-                )
+
+                def told(stage: str, done: int, total: int, display: ProgressDisplay = display) -> None:
+                    display(f"Project {project}: {stage}", done / max(total, 1))  # noqa: B023
+
+                report = sync_project(studio, engine, project, options, told)
+        except ProjectGone as gone:
+            click.echo(str(gone))
+            continue
         except CrowdError as error:
             failed.append(project)
             click.echo(f"Project {project} was not done: {error}", err=True)
@@ -73,29 +80,52 @@ def sync(
 
 def _said(report: Report, dry_run: bool) -> str:
     """What a pass found and did, one fact a line."""
-    crowd, consensus, facts = report.crowd, report.consensus, report.consensus.facts
-    verdicts = Counter(each["verdict"] for each in consensus.annotators)
-    confidence = list(consensus.confidence.values())
-    contrary = [str(each["annotator"]) for each in consensus.annotators if each["verdict"] == "contrary"]
-    plan, written = report.plan, report.written
-    if dry_run:
-        did = f"would create {len(plan.create)}, change {len(plan.update)}, delete {len(plan.delete)} predictions"
-        did += f" and set {', '.join(plan.settings)}" if plan.settings else ""
-    else:
-        did = f"created {written.created}, changed {written.updated}, deleted {written.deleted} predictions"
-        did += f"; set {', '.join(plan.settings)}" if written.settings else ""
+    found = report.summary
     lines = [
-        ("Project", f"{report.project}, {report.title}"),
-        ("Read", f"{report.pulled.tasks_read} tasks, {report.pulled.annotations_changed} annotations changed"),
-        ("Crowd", f"{len(crowd.answered)} tasks, {len(crowd.tasks)} answers, {len(consensus.annotators)} annotators"),
-        ("Gold", f"{len(crowd.gold)} labels"),
-        ("Method", f"{facts['method']}, form {facts['form']}: {facts['why']}"),
-        ("People", ", ".join(f"{verdicts[word]} {word}" for word in VERDICTS if verdicts[word])),
-        ("Contrary", ", ".join(contrary)),
-        ("Confidence", f"{sum(confidence) / len(confidence):.1%} on average"),
-        ("Plurality", f"{consensus.plurality_disagreements} labels differ from the most frequent answer"),
-        ("Left out", "; ".join(f"{each.name} ({each.tag}): {each.reason}" for each in report.left_out)),
-        ("Written", did),
+        ("Project", f"{report.project}, {shown(report.title)}"),
+        ("Read", f"{report.pulled.tasks_read:,} tasks, {report.pulled.annotations_changed:,} annotations changed"),
+        ("Crowd", f"{found['tasks']:,} tasks, {found['answers']:,} answers, {found['annotators']:,} annotators"),
+        ("Gold", f"{found['gold']:,} labels"),
+        ("Method", f"{found['method']}, form {found['form']}: {found['why']}"),
+        ("People", ", ".join(f"{found['verdicts'][word]} {word}" for word in VERDICTS if word in found["verdicts"])),
+        ("Contrary", ", ".join(f"user {number}" for number in found["contrary"])),
+        ("Confidence", f"{found['confidence']:.1%} on average"),
+        (
+            "Plurality",
+            f"{found['differ_from_plurality']:,} of {found['labels']:,} labels differ from the most frequent answer",
+        ),
+        ("Left out", "; ".join(f"{each['name']} ({each['tag']}): {each['reason']}" for each in found["left_out"])),
+        ("Written", _planned(report.plan) if dry_run else _written(report)),
         ("Seconds", ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in report.seconds.items())),
     ]
     return "\n".join(f"{name:<11} {text}" for name, text in lines if text)
+
+
+def _planned(plan: Plan) -> str:
+    if plan.empty:
+        return "nothing would change"
+    deleted = len(plan.delete) + sum(plan.retire.values())
+    said = f"would create {len(plan.create):,}, change {len(plan.update):,}, delete {deleted:,} predictions"
+    return said + (f" and set {_settings(plan)}" if plan.settings else "")
+
+
+def _written(report: Report) -> str:
+    written, copied = report.written, report.copied
+    said = [
+        f"{number:,} predictions {what}"
+        for number, what in ((written.created, "created"), (written.updated, "changed"), (written.deleted, "deleted"))
+        if number
+    ]
+    if written.settings:
+        said.append(f"set {_settings(report.plan)}")
+    if copied.written:
+        said.append(f"task.meta of {copied.written:,} tasks")
+    if copied.waiting:
+        said.append(f"task.meta of {copied.waiting:,} more waits until they are finished and quiet")
+    if copied.repaired:
+        said.append(f"counters of {copied.repaired:,} tasks put right")
+    return "; ".join(said) or "nothing, all is as it should be"
+
+
+def _settings(plan: Plan) -> str:
+    return ", ".join(f"{name} to {value!r}" for name, value in plan.settings.items())

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from xml.etree.ElementTree import Element, ParseError
 
 from defusedxml import DefusedXmlException, ElementTree
 
 from ..errors import UnusableInput
 from .choices import Choices
-from .control import Control, Frame, Item, Question
+from .control import NO, YES, Control, Frame, Item, Question
 from .pairwise import Pairwise
 from .rating import Rating
 from .taxonomy import Taxonomy, path_name
@@ -57,6 +58,31 @@ class Config:
             for control in self.controls
             for question, label in control.read(items.get(control.name, [])).items()
         }
+
+    def read_field(self, value: Any) -> dict[str, str] | None:
+        """Question → label: what a field of `task.data` names as known; None if it names anything that is not there.
+
+        It is a label where the project has one control, or a mapping from controls to a label, a list of them (multiple
+        choice; paths of a taxonomy are lists too), or from single questions to a label.
+        """
+        controls = {control.name: control for control in self.controls}
+        if not isinstance(value, dict):
+            if len(controls) != 1:
+                return None
+            value = {next(iter(controls)): value}
+        known: dict[str, str] = {}
+        labels = {question.name: question.labels for question in self.questions}
+        for name, said in value.items():
+            if name in labels and str(said) in labels[name]:
+                known[name] = str(said)
+            elif name in controls:
+                said_of_control = _known(controls[name], said)
+                if not said_of_control:
+                    return None
+                known |= said_of_control
+            else:
+                return None
+        return known
 
     def write(self, labels: Mapping[str, str]) -> list[Item]:
         """The result items that say these labels."""
@@ -149,6 +175,19 @@ def _paths(element: Element, above: tuple[str, ...]) -> Iterator[tuple[str, ...]
 
 def _true(value: str | None) -> bool:
     return (value or "").strip().lower() in ("true", "1", "yes")
+
+
+def _known(control: Control, said: Any) -> dict[str, str]:
+    """Question → label for one control, from a label or, where several may be chosen, a list of them."""
+    labels = {question.name: question.labels for question in control.questions}
+    if control.name in labels:
+        label = path_name(tuple(map(str, said))) if isinstance(said, list) else str(said)
+        return {control.name: label} if label in labels[control.name] else {}
+    chosen = said if isinstance(said, list) else [said]
+    names = {
+        f"{control.name}: {path_name(tuple(map(str, label))) if isinstance(label, list) else label}" for label in chosen
+    }
+    return {name: YES if name in names else NO for name in labels} if names <= labels.keys() else {}
 
 
 def _by_control(result: Sequence[Item]) -> dict[str, list[Item]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from ..errors import NotThere
@@ -38,35 +38,55 @@ class LabelStudio:
                 return sorted(found, key=lambda each: int(each["id"]))
             page += 1
 
-    def tasks(
-        self, project: int, since: str | None = None, told: Callable[[int, int], None] | None = None
-    ) -> Iterator[Json]:
-        """Tasks with their annotations, all or those changed after `since`; `told(done, total)` after each page."""
-        return self._task_pages(project, TASK_FIELDS, "all", since, told)
+    def task_pages(
+        self,
+        project: int,
+        since: str | None = None,
+        *,
+        with_data: bool = False,
+        told: Callable[[int, int], None] | None = None,
+    ) -> Iterator[list[Json]]:
+        """Tasks with their annotations, all or those changed after `since`; `told(done, total)` after each page.
 
-    def task_ids(self, project: int) -> set[int]:
-        """The ids of all tasks, without anything else."""
-        return {int(task["id"]) for task in self._task_pages(project, "id", "task_only", None, None)}
-
-    def _task_pages(
-        self, project: int, include: str, fields: str, since: str | None, told: Callable[[int, int], None] | None
-    ) -> Iterator[Json]:
-        done, page, most = 0, 1, 0
+        No page holds a task twice, but when tasks are deleted meanwhile, a later page may bring one again.
+        """
+        include = f"{TASK_FIELDS},data" if with_data else TASK_FIELDS
         query: Json = {}
         if since is not None:
             changed = {"filter": "filter:tasks:updated_at", "operator": "greater", "type": "Datetime", "value": since}
-            query = {"query": json.dumps({"filters": {"conjunction": "and", "items": [changed]}})}
+            query = {"filters": {"conjunction": "and", "items": [changed]}}
+        return self._task_pages(project, include, "all", query, told)
+
+    def tasks(self, project: int, ids: Collection[int], include: str) -> list[Json]:
+        """Some tasks, by their ids, with the named fields."""
+        query = {"selectedItems": {"all": False, "included": sorted(ids)}}
+        return [task for page in self._task_pages(project, include, "all", query) for task in page] if ids else []
+
+    def task_ids(self, project: int) -> set[int]:
+        """The ids of all tasks, without anything else."""
+        return {int(task["id"]) for page in self._task_pages(project, "id", "task_only", {}) for task in page}
+
+    def _task_pages(
+        self,
+        project: int,
+        include: str,
+        fields: str,
+        query: Json,
+        told: Callable[[int, int], None] | None = None,
+    ) -> Iterator[list[Json]]:
+        done, page, most = 0, 1, 0
+        asked = {"query": json.dumps(query)} if query else {}
         while True:
             try:
                 answer = self.http.get(
-                    "/api/tasks", project=project, fields=fields, include=include, page=page, page_size=PAGE, **query
+                    "/api/tasks", project=project, fields=fields, include=include, page=page, page_size=PAGE, **asked
                 )
             except NotThere:
                 if page == 1:
                     raise
                 return  # the last tasks went while the pages were read
             total, tasks = int(answer["total"]), answer["tasks"]
-            yield from tasks
+            yield list({int(task["id"]): task for task in tasks}.values())
             if total < most:  # a task went, so later ones moved to pages already read: from the start again
                 done, page, most = 0, 1, total
                 continue
@@ -99,6 +119,14 @@ class LabelStudio:
 
     def delete_prediction(self, prediction: int) -> None:
         self.http.delete(f"/api/predictions/{prediction}/")
+
+    def delete_version(self, project: int, version: str, predictions: int) -> None:
+        """Deletes all predictions of a version; the server does it one by one and answers at the end."""
+        path = f"/api/projects/{project}/model-versions/"
+        self.http.delete(path, {"model_version": version}, seconds=0.1 * predictions)
+
+    def change_task(self, task: int, changes: Json) -> None:
+        self.http.patch(f"/api/tasks/{task}/", changes)
 
     def change_project(self, project: int, changes: Json) -> None:
         self.http.patch(f"/api/projects/{project}/", changes)

@@ -67,12 +67,12 @@ class Http:
     def patch(self, path: str, body: Any) -> Any:
         return self._ask("PATCH", path, body=body)
 
-    def delete(self, path: str, body: Any = None) -> Any:
-        return self._ask("DELETE", path, body=body)
+    def delete(self, path: str, body: Any = None, *, seconds: float | None = None) -> Any:
+        return self._ask("DELETE", path, body=body, seconds=seconds)
 
-    def post(self, path: str, body: Any, *, repeatable: bool = False) -> Any:
+    def post(self, path: str, body: Any, *, repeatable: bool = False, seconds: float | None = None) -> Any:
         """Creates something; raises Unknown if it broke off and is not `repeatable`."""
-        return self._ask("POST", path, body=body, repeatable=repeatable)
+        return self._ask("POST", path, body=body, repeatable=repeatable, seconds=seconds)
 
     def _ask(
         self,
@@ -83,6 +83,7 @@ class Http:
         body: Any = None,
         repeatable: bool = True,
         authorised: bool = True,
+        seconds: float | None = None,  # how long an answer may take, where that is longer than usual
     ) -> Any:
         asked, trouble, renewed = f"{method} {path}", "", False
         wait: float | None = None
@@ -99,7 +100,7 @@ class Http:
                     params=parameters,
                     json=body,
                     headers=headers,
-                    timeout=self._timeout,
+                    timeout=(self._timeout[0], max(self._timeout[1], seconds or 0.0)),
                     auth=_as_it_is,  # or a password in ~/.netrc would take the token's place
                     allow_redirects=False,  # a change sent elsewhere would become a mere reading
                 )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..controls import NONE, Config
 from ..store import Annotation
@@ -26,15 +27,33 @@ class Crowd:
     answered: dict[int, int] = field(default_factory=dict)  # task → how many annotators' answers count
     warnings: list[str] = field(default_factory=list)
 
+    def of(self, questions: Collection[str]) -> Crowd:
+        """The part of it that is about some questions."""
+        rows = [row for row, question in enumerate(self.questions) if question in questions]
+        return replace(
+            self,
+            tasks=[self.tasks[row] for row in rows],
+            annotators=[self.annotators[row] for row in rows],
+            labels=[self.labels[row] for row in rows],
+            questions=[self.questions[row] for row in rows],
+            gold={key: label for key, label in self.gold.items() if key[1] in questions},
+            label_set={question: labels for question, labels in self.label_set.items() if question in questions},
+        )
+
 
 def crowd_of(
-    config: Config, annotations: Iterable[Annotation], gold: Mapping[Key, str], experts: Collection[int] = ()
+    config: Config,
+    annotations: Iterable[Annotation],
+    gold: Mapping[Key, str],
+    experts: Collection[int] = (),
+    known: Mapping[int, str] | None = None,
 ) -> Crowd:
     """Sorts a project's annotations into crowd answers and gold.
 
-    `gold` is what the database holds. More gold comes from annotations marked as ground truth, where a task has exactly
-    one of them, and from experts. A gold annotation is no crowd answer. No answers are: skipped and empty annotations,
-    copies, those without an author; of several by one person on one task, all but the newest.
+    `gold` is what the database holds; `known` the field of `task.data` with known labels (task → JSON), where there is
+    one. More gold comes from annotations marked as ground truth, where a task has exactly one of them, and from
+    experts. A gold annotation is no crowd answer. No answers are: skipped and empty annotations, copies, those without
+    an author; of several by one person on one task, all but the newest.
     """
     usable = [
         each
@@ -42,14 +61,8 @@ def crowd_of(
         if not each.skipped and not each.copied and each.annotator is not None and each.result != "[]"
     ]
     config = config.knowing([each.items for each in usable])
-    warnings = []
-    believed = _believed_ground_truth(usable)
-    if believed is None:
-        believed = set()
-        warnings.append(
-            "Most annotations are marked as ground truth, which is what an import does by itself; the marks are not"
-            " believed. Clear them, or add gold with 'ls-crowd gold add'."
-        )
+    warnings: list[str] = []
+    believed = _believed_ground_truth(usable, warnings)
     newest: dict[tuple[int, int], Annotation] = {}
     golden: dict[tuple[int, int], Annotation] = {}
     for each in usable:
@@ -75,7 +88,7 @@ def crowd_of(
     edited = sum(each.updated_by not in (None, each.annotator) for each in newest.values())
     if edited:
         warnings.append(f"{edited} annotation(s) were last edited by somebody else than their author.")
-    _add_gold(crowd, golden.values(), gold)
+    _add_gold(crowd, golden.values(), gold, known or {})
     empty = {question for question, label in zip(crowd.questions, crowd.labels, strict=True) if label == NONE}
     empty |= {question for (_, question), label in crowd.gold.items() if label == NONE}
     for asked in config.questions:
@@ -89,29 +102,51 @@ def _newer(one: Annotation, other: Annotation) -> bool:
     return (*times[0], one.id) > (*times[1], other.id)
 
 
-def _believed_ground_truth(annotations: list[Annotation]) -> set[int] | None:
-    """Ids of annotations whose mark as ground truth is believed; None if marks are so many that they mean nothing."""
+def _believed_ground_truth(annotations: list[Annotation], warnings: list[str]) -> set[int]:
+    """Ids of annotations whose mark as ground truth is believed."""
     marked = [each for each in annotations if each.ground_truth]
-    per_task = Counter(each.task for each in marked)
     if len(marked) > 1 and len(marked) > len(annotations) / 2:
-        return None
+        warnings.append(
+            "Most annotations are marked as ground truth, which is what an import does by itself; the marks are not"
+            " believed. Clear them, or add gold with 'ls-crowd gold add'."
+        )
+        return set()
+    per_task = Counter(each.task for each in marked)
+    several = sorted(task for task, marks in per_task.items() if marks > 1)
+    if several:
+        warnings.append(
+            f"{len(several)} task(s), for example task {several[0]}, have several annotations marked as ground truth;"
+            " those marks are not believed. Leave one mark on each."
+        )
     return {each.id for each in marked if per_task[each.task] == 1}
 
 
-def _add_gold(crowd: Crowd, golden: Iterable[Annotation], stored: Mapping[Key, str]) -> None:
+def _add_gold(crowd: Crowd, golden: Iterable[Annotation], stored: Mapping[Key, str], fields: Mapping[int, str]) -> None:
     """Gold of all sources; where they differ, nobody is believed and it is said."""
-    known = {question.name: {*question.labels, NONE} for question in crowd.config.questions}
+    labels_of = {question.name: {*question.labels, NONE} for question in crowd.config.questions}
     said: dict[Key, set[str]] = defaultdict(set)
     for each in golden:
         for question, label in crowd.config.read(each.items).items():
             said[each.task, question].add(label)
     for key, label in stored.items():
-        if label in known.get(key[1], ()):
+        if label in labels_of.get(key[1], ()):
             said[key].add(label)
         else:
             crowd.warnings.append(
                 f"Gold {label!r} for {key[1]!r} of task {key[0]} is not in the label config; remove or correct it."
             )
+    unreadable = []
+    for task, field_ in fields.items():
+        named = crowd.config.read_field(json.loads(field_))
+        if named is None:
+            unreadable.append(task)
+        for question, label in (named or {}).items():
+            said[task, question].add(label)
+    if unreadable:
+        crowd.warnings.append(
+            f"The field with known labels of {len(unreadable)} task(s), for example task {min(unreadable)}, names no"
+            " label of the label config; correct it, or leave it out there."
+        )
     for key, labels in sorted(said.items()):
         if len(labels) == 1:
             crowd.gold[key] = next(iter(labels))

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
-from ..aggregation import Consensus
 from .crowd import Crowd
+from .findings import Findings, rounded
 
 VERSION = "crowd-consensus"  # every model version of ours begins with this
-DECIMALS = 3
+
+# What calls cost, counted in single requests that create, change or delete one prediction, as measured on Label Studio
+# 1.23: an import also counts everything of every task in the project, deleting a version goes through it one by one.
+TASKS_PER_REQUEST = 100  # of a project, that an import counts anew
+IMPORTED_PER_REQUEST = 400
+FEWEST_IMPORTED = 20
+RETIRED_PER_REQUEST = 13
 
 
 @dataclass(frozen=True)
@@ -33,44 +40,74 @@ class Existing:
     task: int
     version: str
     digest: str
+    result: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Plan:
+    """At the end `version` is the only one of ours, with one prediction for every task that should have one."""
+
+    version: str = VERSION
     create: list[Desired] = field(default_factory=list)
     update: list[tuple[Existing, Desired]] = field(default_factory=list)
     delete: list[Existing] = field(default_factory=list)
+    retire: dict[str, int] = field(default_factory=dict)  # whole versions of ours to delete, and how large they are
     settings: dict[str, Any] = field(default_factory=dict)
 
     @property
     def empty(self) -> bool:
-        return not (self.create or self.update or self.delete or self.settings)
+        return not (self.create or self.update or self.delete or self.retire or self.settings)
+
+    @property
+    def size(self) -> int:
+        """How many predictions it touches."""
+        return len(self.create) + len(self.update) + len(self.delete) + sum(self.retire.values())
+
+    def cost(self, tasks: int) -> float:
+        """In single requests, for a project with so many tasks."""
+        single = len(self.update) + len(self.delete)
+        retiring = sum(1 + size / RETIRED_PER_REQUEST for size in self.retire.values())
+        creating = len(self.create)
+        bulk = in_bulk(creating, tasks)
+        return single + (_cost_of_import(creating, tasks) if bulk else creating) + retiring
 
 
-def desired_predictions(crowd: Crowd, consensus: Consensus, annotator_scores: bool = True) -> list[Desired]:
+def in_bulk(predictions: int, tasks: int) -> bool:
+    """Whether so many predictions are better made by one import, in a project with so many tasks.
+
+    An import writes the counters of all tasks anew, so that an annotation submitted meanwhile may be missing in them:
+    a few predictions, as they come while people annotate, are made one by one, which has no such effect.
+    """
+    return predictions >= FEWEST_IMPORTED and _cost_of_import(predictions, tasks) < predictions
+
+
+def _cost_of_import(predictions: int, tasks: int) -> float:
+    return 1 + tasks / TASKS_PER_REQUEST + predictions / IMPORTED_PER_REQUEST
+
+
+def desired_predictions(crowd: Crowd, findings: Findings, annotator_scores: bool = True) -> list[Desired]:
     """One prediction per task with crowd answers, gold lifted: a probe must not be told from other tasks."""
-    people = {str(each["annotator"]): _scores(each) for each in consensus.annotators} if annotator_scores else {}
-    who: dict[int, set[str]] = {}
+    who: dict[int, set[int]] = {}
     questions: dict[int, dict[str, None]] = {}
     for task, annotator, question in zip(crowd.tasks, crowd.annotators, crowd.questions, strict=True):
-        who.setdefault(task, set()).add(str(annotator))
+        who.setdefault(task, set()).add(annotator)
         questions.setdefault(task, {})[question] = None
-    difficulty = {(row["task"], row["question"]): row["difficulty"] for row in consensus.tasks}
+    scores = {annotator: _scores(row) for annotator, row in findings.people.items()} if annotator_scores else {}
     desired = []
     for task, asked in sorted(questions.items()):
-        said = {question: consensus.lifted((task, question)) for question in asked}
-        confidence = {question: round(sure, DECIMALS) for question, (_, sure) in said.items()}
+        said = {question: findings.lifted(task, question) for question in asked}
+        confidence = {question: rounded(sure) for question, (_, sure) in said.items()}
         about = {
             "confidence": confidence,
-            "difficulty": {question: _rounded(difficulty[task, question]) for question in asked},
+            "difficulty": {question: rounded(findings.difficulty[task, question]) for question in asked},
             "answers": crowd.answered[task],
-            "method": consensus.facts["method"],
-            "annotators": {annotator: people[annotator] for annotator in sorted(who[task]) if annotator in people},
+            "method": findings.method,
+            "annotators": {str(annotator): scores[annotator] for annotator in sorted(who[task]) if annotator in scores},
         }
         items = crowd.config.write({question: label for question, (label, _) in said.items()})
         if items:
             items[0]["meta"] = {"crowd": about}
-        score = min(confidence.values())
+        score = min(sure for sure in confidence.values() if sure is not None)
         desired.append(Desired(task, items, score, digest(items, score)))
     return desired
 
@@ -78,36 +115,69 @@ def desired_predictions(crowd: Crowd, consensus: Consensus, annotator_scores: bo
 def digest(result: Sequence[Mapping[str, Any]], score: float | None) -> str:
     """Tells predictions with the same labels and rounded score from others; metadata does not count."""
     said = sorted(json.dumps([item.get("from_name"), item.get("value")], sort_keys=True) for item in result)
-    text = json.dumps([said, None if score is None else round(float(score), DECIMALS)])
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(json.dumps([said, rounded(score)]).encode()).hexdigest()
 
 
-def make_plan(desired: Sequence[Desired], existing: Sequence[Existing], settings: dict[str, Any]) -> Plan:
-    """From what should be and what is to what to do; of several of ours on one task one stays."""
-    standing: dict[int, list[Existing]] = {}
+def make_plan(desired: Sequence[Desired], existing: Sequence[Existing], *, tasks: int = 0, shown: str = "") -> Plan:
+    """From what should be and what is to the cheapest way there, for a project with so many tasks.
+
+    It may end with any version of ours that stands (the one that is `shown`, if that is as good as another), or with a
+    fresh one that replaces them all. An interrupted change of versions is thus completed by going on with it.
+    """
+    standing: dict[str, list[Existing]] = {}
     for each in sorted(existing, key=lambda one: one.id):
-        standing.setdefault(each.task, []).append(each)
-    plan = Plan(settings=settings)
+        standing.setdefault(each.version, []).append(each)
+    versions = sorted(standing, key=lambda name: (name != shown, name))
+    ways = [*(_ending_with(version, desired, standing) for version in versions), _starting_anew(desired, standing)]
+    return min(ways, key=lambda plan: plan.cost(tasks))
+
+
+def _ending_with(version: str, desired: Sequence[Desired], standing: Mapping[str, Sequence[Existing]]) -> Plan:
+    """What is of this version is put right; of several on one task one stays; other versions go as a whole."""
+    on_task: dict[int, list[Existing]] = {}
+    for each in standing[version]:
+        on_task.setdefault(each.task, []).append(each)
+    plan = Plan(version, retire={name: len(held) for name, held in standing.items() if name != version})
+    stood = _by_content(standing)
     for wanted in desired:
-        ours = standing.pop(wanted.task, [])
+        ours = on_task.pop(wanted.task, [])
         keep = next((each for each in ours if each.digest == wanted.digest), ours[0] if ours else None)
         plan.delete.extend(each for each in ours if each is not keep)
         if keep is None:
-            plan.create.append(wanted)
+            plan.create.append(_as_it_stood(wanted, stood))
         elif keep.digest != wanted.digest:
             plan.update.append((keep, wanted))
-    plan.delete.extend(each for ours in standing.values() for each in ours)
+    plan.delete.extend(each for ours in on_task.values() for each in ours)
     return plan
+
+
+def _starting_anew(desired: Sequence[Desired], standing: Mapping[str, Sequence[Existing]]) -> Plan:
+    """Everything is made under a version that does not stand yet, and all others go."""
+    version = next(name for name in _names() if name not in standing)
+    stood = _by_content(standing)
+    create = [_as_it_stood(wanted, stood) for wanted in desired]
+    return Plan(version, create, retire={name: len(held) for name, held in standing.items()})
+
+
+def _names() -> Iterator[str]:
+    yield VERSION
+    yield from (f"{VERSION}-{number}" for number in count(2))
+
+
+def _by_content(standing: Mapping[str, Sequence[Existing]]) -> dict[tuple[int, str], Existing]:
+    return {(each.task, each.digest): each for held in standing.values() for each in held}
+
+
+def _as_it_stood(wanted: Desired, stood: Mapping[tuple[int, str], Existing]) -> Desired:
+    """Numbers in the metadata are those of the run that last changed the task: what only moves keeps them."""
+    before = stood.get((wanted.task, wanted.digest))
+    return replace(wanted, result=before.result) if before is not None and before.result else wanted
 
 
 def _scores(annotator: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "skill": _rounded(annotator["skill"]),
-        "adversary": _rounded(annotator["adversary_probability"]),
-        "accuracy": _rounded(annotator["accuracy"]),
+        "skill": rounded(annotator["skill"]),
+        "adversary": rounded(annotator["adversary_probability"]),
+        "accuracy": rounded(annotator["accuracy"]),
         "verdict": annotator["verdict"],
     }
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(float(value), DECIMALS)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import islice
 from typing import Any
 
 from sqlalchemy import Engine
 
+from ..errors import NotThere, ProjectGone, UnusableInput
 from ..labelstudio import LabelStudio
 from ..store import Annotation, Mirror, Task
 
-PAGE = 1000  # tasks in one transaction
 TIME = "%Y-%m-%dT%H:%M:%S.%fZ"  # the only way Label Studio's filters read a time
 IN_FLIGHT = timedelta(seconds=5)  # a change may become visible so much later than the time it carries
 
@@ -35,53 +35,94 @@ def pull(
     project: int,
     *,
     from_scratch: bool = False,
+    gold_field: str = "",
     told: Callable[[int, int], None] | None = None,
 ) -> Pulled:
-    """Reads the tasks changed since the last pull, and finds those that are gone."""
-    facts = studio.project(project)
+    """Reads the tasks changed since the last pull, and finds those that are gone.
+
+    `gold_field` names a field of `task.data` with known labels, to be mirrored too.
+    """
+    facts = _facts(studio, engine, project)
     started = studio.http.server_time()
     with engine.begin() as connection:
         mirror = Mirror(connection, project)
-        mirror.describe(str(facts["title"]), str(facts["label_config"]))
+        mirror.describe(str(facts["title"]), str(facts["label_config"]), str(facts["created_at"]), gold_field)
         since = None if from_scratch else mirror.seen_until()
-    read, changed = _read(studio, engine, project, since, told)
-    gone, missing = _compare(studio, engine, project, int(facts["task_number"]))
+    reading = _Reading(studio, engine, project, gold_field, started.strftime(TIME), told)
+    reading.read(since)
+    gone, missing = reading.compare(int(facts["task_number"]))
     if missing:  # tasks that carry an older time than the mirror had seen: a restored database, say
-        more, more_changed = _read(studio, engine, project, None, told)
-        read, changed = read + more, changed + more_changed
+        reading.read(None)
     with engine.begin() as connection:
         Mirror(connection, project).set_seen_until((started - IN_FLIGHT).strftime(TIME))
-    return Pulled(facts, read, changed, gone)
+    return Pulled(facts, reading.tasks, reading.changed, gone)
 
 
-def _read(
-    studio: LabelStudio, engine: Engine, project: int, since: str | None, told: Callable[[int, int], None] | None
-) -> tuple[int, int]:
-    read = changed = 0
-    tasks = studio.tasks(project, since, told)
-    while page := list(islice(tasks, PAGE)):
+def _facts(studio: LabelStudio, engine: Engine, project: int) -> dict[str, Any]:
+    """The project as Label Studio describes it, if it is there and the one that is known."""
+    with engine.connect() as connection:
+        known = Mirror(connection, project).created_at()
+    try:
+        facts = studio.project(project)
+    except NotThere:
+        if known is None:
+            raise
         with engine.begin() as connection:
-            once = {int(task["id"]): task for task in page}  # read anew, a task may come twice
-            changed += Mirror(connection, project).replace([_seen(task) for task in once.values()])
-        read += len(page)
-    return read, changed
+            Mirror(connection, project).forget()
+        raise ProjectGone(
+            f"Project {project} is no longer in Label Studio; its mirror was removed, its gold and trail are kept."
+        ) from None
+    if known not in (None, str(facts["created_at"])):
+        raise UnusableInput(
+            f"The database knows another project {project} than the one in this Label Studio; use a database of its own"
+            " for each server (LS_CROWD_DATABASE_URL)."
+        )
+    return facts
 
 
-def _compare(studio: LabelStudio, engine: Engine, project: int, there: int) -> tuple[int, bool]:
-    """Deleted tasks show in no list of changes, only in the count: how many are gone, and whether any is missing."""
-    with engine.begin() as connection:
-        mirror = Mirror(connection, project)
-        if mirror.task_count() == there:
-            return 0, False
-        known = mirror.task_ids()
-    now = studio.task_ids(project)
-    gone = known - now
-    with engine.begin() as connection:
-        Mirror(connection, project).drop(gone)
-    return len(gone), bool(now - known)
+class _Reading:
+    """Reads pages of tasks into the mirror; the next page is asked for while one is stored."""
+
+    def __init__(
+        self,
+        studio: LabelStudio,
+        engine: Engine,
+        project: int,
+        gold_field: str,
+        noticed: str,
+        told: Callable[[int, int], None] | None,
+    ) -> None:
+        self._studio, self._engine, self._project = studio, engine, project
+        self._gold_field, self._noticed, self._told = gold_field, noticed, told
+        self.tasks = self.changed = 0
+
+    def read(self, since: str | None) -> None:
+        pages = self._studio.task_pages(self._project, since, with_data=bool(self._gold_field), told=self._told)
+        with ThreadPoolExecutor(max_workers=1) as ahead:
+            coming = ahead.submit(next, pages, None)
+            while (page := coming.result()) is not None:
+                coming = ahead.submit(next, pages, None)
+                with self._engine.begin() as connection:
+                    mirror = Mirror(connection, self._project)
+                    seen = [_seen(task, self._gold_field) for task in page]
+                    self.changed += mirror.replace(seen, self._noticed)
+                self.tasks += len(page)
+
+    def compare(self, there: int) -> tuple[int, bool]:
+        """Deleted tasks show in no list of changes, only in the count: how many are gone, whether any is missing."""
+        with self._engine.begin() as connection:
+            mirror = Mirror(connection, self._project)
+            if mirror.task_count() == there:
+                return 0, False
+            known = mirror.task_ids()
+        now = self._studio.task_ids(self._project)
+        gone = known - now
+        with self._engine.begin() as connection:
+            Mirror(connection, self._project).drop(gone, self._noticed)
+        return len(gone), bool(now - known)
 
 
-def _seen(task: dict[str, Any]) -> tuple[Task, list[Annotation]]:
+def _seen(task: dict[str, Any], gold_field: str) -> tuple[Task, list[Annotation]]:
     """A task of Label Studio's list as the mirror keeps it."""
     annotations = [
         Annotation(
@@ -99,7 +140,14 @@ def _seen(task: dict[str, Any]) -> tuple[Task, list[Annotation]]:
         )
         for each in _dictionaries(task.get("annotations"))
     ]
-    seen = Task(int(task["id"]), str(task["updated_at"]), int(task.get("overlap") or 1), bool(task.get("is_labeled")))
+    known = (task.get("data") or {}).get(gold_field) if gold_field else None
+    seen = Task(
+        id=int(task["id"]),
+        updated_at=str(task["updated_at"]),
+        overlap=int(task.get("overlap") or 1),
+        is_labeled=bool(task.get("is_labeled")),
+        known=None if known in (None, "") else json.dumps(known, ensure_ascii=False, sort_keys=True),
+    )
     return seen, annotations
 
 

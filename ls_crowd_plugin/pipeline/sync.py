@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Engine, delete, insert, select
+from sqlalchemy import Engine
 
-from ..aggregation import Consensus, aggregate
-from ..controls import Config, LeftOut, read_config
+from .. import __version__
+from ..controls import Config, read_config
 from ..errors import CrowdError
 from ..labelstudio import LabelStudio
-from ..store import Mirror, tables
+from ..store import Mirror, passes
 from ..store.gold import list_gold
 from .crowd import Crowd, crowd_of
-from .plan import VERSION, Desired, Plan, desired_predictions, make_plan
+from .findings import Findings, find
+from .meta import LARGEST_PROJECT, Copied, copy_into_tasks
+from .plan import Desired, Plan, desired_predictions, make_plan
 from .pull import Pulled, pull
-from .write import Written, settings_to_change, standing_predictions, write
+from .write import Written, is_ours, settings_to_change, standing_predictions, write
 
 Told = Callable[[str, int, int], None]  # stage, done, total
 
@@ -30,11 +34,16 @@ class Options:
     """How a pass is to be done."""
 
     method: str = "auto"
+    apart: bool = False  # a fit for each control, instead of one for all
     dry_run: bool = False
     from_scratch: bool = False
     take_over: bool = False
     annotator_scores: bool = True
     experts: Collection[int] = ()
+    gold_field: str = ""
+    when_complete: bool = False  # only tasks with as many answers as the project asks for
+    task_meta: str = "auto"
+    quiet_seconds: float = 60.0  # how long nobody may have annotated a task before its `meta` is changed
 
 
 @dataclass(frozen=True)
@@ -44,123 +53,210 @@ class Report:
     project: int
     title: str
     pulled: Pulled
-    crowd: Crowd
-    left_out: tuple[LeftOut, ...]
-    consensus: Consensus
     plan: Plan
     written: Written
-    warnings: list[str] = field(default_factory=list)
+    copied: Copied
+    summary: dict[str, Any]  # the facts a person wants, ready for JSON
+    warnings: list[str]
+    seconds: dict[str, float]
+    findings: Findings | None = None  # None where nothing had changed and nothing was computed
+
+
+@dataclass
+class _Pass:
+    """What the stages of one pass share."""
+
+    studio: LabelStudio
+    engine: Engine
+    project: int
+    options: Options
+    say: Told
     seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def timed(self, stage: str) -> Iterator[None]:
+        started = time.perf_counter()
+        yield
+        self.seconds[stage] = time.perf_counter() - started
+
+    def told(self, stage: str) -> Callable[[int, int], None]:
+        return lambda done, total: self.say(stage, done, total)
 
 
 def sync(studio: LabelStudio, engine: Engine, project: int, options: Options, told: Told | None = None) -> Report:
     """Makes our predictions in Label Studio a function of its present annotations."""
-    seconds: dict[str, float] = {}
-    say: Told = told or _unheard
-    with _timed(seconds, "pull"):
+    this = _Pass(studio, engine, project, options, told or (lambda *_: None))
+    with this.timed("pull"):
         pulled = pull(
             studio,
             engine,
             project,
             from_scratch=options.from_scratch,
-            told=lambda done, total: say("pull", done, total),
+            gold_field=options.gold_field,
+            told=this.told("pull"),
         )
-    config = read_config(str(pulled.project["label_config"]))
-    with _timed(seconds, "aggregate"):
-        crowd = _crowd(engine, project, config, options)
-        if not crowd.tasks:
-            _clear(studio, engine, project, options)
-        consensus = _aggregate(project, config, crowd, options, say)
-    with _timed(seconds, "plan"):
-        desired = desired_predictions(crowd, consensus, options.annotator_scores)
-        settings, warning = settings_to_change(pulled.project, options.take_over)
-        plan = _plan(studio, engine, project, desired, settings)
-    written = Written()
-    with _timed(seconds, "write"):
-        if not options.dry_run and not plan.empty:
-            _remember_settings(engine, project, pulled.project, settings)
-            _remember_written(engine, project, [])  # killed from here on, the next pass asks Label Studio what stands
-            written = write(studio, project, desired, plan, lambda done, total: say("write", done, total))
-        if not options.dry_run:
-            _remember_written(engine, project, [each for each in desired if each.task not in written.refused])
-    warnings = [*crowd.warnings, *consensus.warnings, *([warning] if warning else [])]
-    if written.refused:
-        warnings.append(
-            f"Label Studio dropped the predictions of {len(written.refused)} task(s), for example task"
-            f" {written.refused[0]}; the label config may have changed meanwhile."
-        )
+    fingerprint = _fingerprint(this, pulled)
+    report = _unchanged(this, pulled, fingerprint) or _changed(this, pulled, fingerprint)
+    with this.timed("meta"):
+        copied = _copy(this, pulled)
+    return replace(report, copied=copied)
+
+
+def _unchanged(this: _Pass, pulled: Pulled, fingerprint: str) -> Report | None:
+    """The report of a pass with nothing to do; None if there may be something."""
+    with this.engine.connect() as connection:
+        last = passes.last_pass(connection, this.project)
+        written = passes.written(connection, this.project)
+    if last is None or last.fingerprint != fingerprint or this.options.from_scratch:
+        return None
+    settings, warning = settings_to_change(pulled.project, this.options.take_over, last.version)
+    if settings or _standing(this) != ({last.version: len(written)} if written else {}):
+        return None
+    warnings = [*last.summary["warnings"], *([warning] if warning else [])]
     title = str(pulled.project["title"])
-    return Report(project, title, pulled, crowd, config.left_out, consensus, plan, written, warnings, seconds)
-
-
-def _crowd(engine: Engine, project: int, config: Config, options: Options) -> Crowd:
-    with engine.connect() as connection:
-        annotations = Mirror(connection, project).annotations()
-        gold = list_gold(connection, project)
-    return crowd_of(config, annotations, gold, options.experts)
-
-
-def _aggregate(project: int, config: Config, crowd: Crowd, options: Options, say: Told) -> Consensus:
-    if not config.controls:
-        named = ", ".join(f"{each.name} ({each.tag})" for each in config.left_out) or "none at all"
-        raise CrowdError(f"Project {project} has no categorical control to aggregate; its controls are: {named}.")
-    if not crowd.tasks:
-        raise CrowdError(f"Project {project} has no answers yet that count; nothing was written.")
-    return aggregate(
-        crowd.tasks,
-        crowd.annotators,
-        crowd.labels,
-        gold=crowd.gold,
-        method=options.method,
-        label_set=crowd.label_set,
-        questions=crowd.questions,
-        progress=lambda _, fraction: say("fit", int(100 * fraction), 100),
+    return Report(
+        this.project, title, pulled, Plan(last.version), Written(), Copied(), last.summary, warnings, this.seconds
     )
 
 
-def _clear(studio: LabelStudio, engine: Engine, project: int, options: Options) -> None:
+def _changed(this: _Pass, pulled: Pulled, fingerprint: str) -> Report:
+    """Aggregates, plans and writes."""
+    options = this.options
+    config = read_config(str(pulled.project["label_config"]))
+    with this.timed("fit"):
+        crowd, complete = _crowd(this, config)
+        if not crowd.tasks:
+            _clear(this, pulled)
+            _say_why_nothing(this.project, config)
+        findings = find(
+            crowd,
+            options.method,
+            apart=options.apart,
+            progress=lambda fraction: this.say("fit", int(100 * fraction), 100),
+        )
+    with this.timed("plan"):
+        desired = desired_predictions(crowd, findings, options.annotator_scores)
+        desired = [each for each in desired if each.task in complete]
+        plan, warning = _plan(this, pulled, desired)
+        summary = {
+            "tasks": len(crowd.answered),
+            "answers": len(crowd.tasks),
+            "gold": len(crowd.gold),
+            **findings.summary,
+            "left_out": [asdict(each) for each in config.left_out],
+            "warnings": [*crowd.warnings, *findings.warnings],
+        }
+    written = Written()
+    with this.timed("write"):
+        if not options.dry_run:
+            written = _write(this, pulled, desired, plan)
+            with this.engine.begin() as connection:
+                stands = {each.task: each.digest for each in desired if each.task not in written.refused}
+                passes.remember_written(connection, this.project, stands)
+                if not written.refused:
+                    passes.remember_pass(connection, this.project, fingerprint, plan.version, summary)
+    warnings = [*summary["warnings"], *([warning] if warning else []), *_refused(written)]
+    title = str(pulled.project["title"])
+    return Report(
+        this.project, title, pulled, plan, written, Copied(), summary, warnings, this.seconds, findings=findings
+    )
+
+
+def _fingerprint(this: _Pass, pulled: Pulled) -> str:
+    """Of everything that what is written depends on."""
+    with this.engine.connect() as connection:
+        revision = Mirror(connection, this.project).revision()
+        gold = list_gold(connection, this.project)
+    options = this.options
+    decisive = [options.method, options.apart, options.annotator_scores, sorted(options.experts), options.when_complete]
+    facts = [__version__, revision, pulled.project["label_config"], sorted(gold.items()), decisive]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+
+
+def _crowd(this: _Pass, config: Config) -> tuple[Crowd, set[int]]:
+    """The crowd, and the tasks about which something is to be written."""
+    with this.engine.connect() as connection:
+        mirror = Mirror(connection, this.project)
+        annotations, known, tasks = mirror.annotations(), mirror.known(), mirror.tasks()
+        gold, reassigned = list_gold(connection, this.project), mirror.reassigned()
+    crowd = crowd_of(config, annotations, gold, this.options.experts, known)
+    if reassigned:
+        crowd.warnings.append(f"{reassigned} annotation(s) have got another author since they were first seen.")
+    if not this.options.when_complete:
+        return crowd, set(tasks)
+    return crowd, {task for task, answers in crowd.answered.items() if answers >= tasks[task].overlap}
+
+
+def _say_why_nothing(project: int, config: Config) -> None:
+    if not config.controls:
+        named = ", ".join(f"{each.name} ({each.tag})" for each in config.left_out) or "none at all"
+        raise CrowdError(f"Project {project} has no categorical control to aggregate; its controls are: {named}.")
+    raise CrowdError(f"Project {project} has no answers yet that count; nothing was written.")
+
+
+def _clear(this: _Pass, pulled: Pulled) -> None:
     """With the last answer of a project our predictions go too."""
-    standing = [] if options.dry_run else standing_predictions(studio, project)
-    if standing:
-        _remember_written(engine, project, [])
-        write(studio, project, [], make_plan([], standing, {}))
+    if not this.options.dry_run and _standing(this):
+        _write(this, pulled, [], make_plan([], standing_predictions(this.studio, this.project)))
 
 
-def _plan(studio: LabelStudio, engine: Engine, project: int, desired: list[Desired], settings: dict[str, Any]) -> Plan:
+def _standing(this: _Pass) -> dict[str, int]:
+    """Our versions in Label Studio, and how many predictions of each there are."""
+    return {version: size for version, size in this.studio.versions(this.project).items() if is_ours(version)}
+
+
+def _plan(this: _Pass, pulled: Pulled, desired: list[Desired]) -> tuple[Plan, str]:
     """What to do; the server's predictions are listed only if something of ours changed there or here."""
-    with engine.connect() as connection:
-        rows = connection.execute(select(tables.written).where(tables.written.c.project == project))
-        before = {int(row.task): str(row.digest) for row in rows}
-    versions = studio.versions(project)
-    standing = sum(count for version, count in versions.items() if version.startswith(VERSION))
-    if before == {each.task: each.digest for each in desired} and standing == len(before):
-        return Plan(settings=settings)
-    return make_plan(desired, standing_predictions(studio, project) if standing else [], settings)
+    with this.engine.connect() as connection:
+        before = passes.written(connection, this.project)
+    versions = _standing(this)
+    as_before = before == {each.task: each.digest for each in desired} and not this.options.from_scratch
+    if as_before and len(versions) == 1 and sum(versions.values()) == len(before):
+        plan = Plan(next(iter(versions)))
+    else:
+        standing = standing_predictions(this.studio, this.project) if versions else []
+        shown = str(pulled.project.get("model_version") or "")
+        plan = make_plan(desired, standing, tasks=int(pulled.project["task_number"]), shown=shown)
+    if not desired:
+        return plan, ""
+    settings, warning = settings_to_change(pulled.project, this.options.take_over, plan.version)
+    return replace(plan, settings=settings), warning
 
 
-def _remember_written(engine: Engine, project: int, desired: list[Desired]) -> None:
-    rows = [{"project": project, "task": each.task, "digest": each.digest} for each in desired]
-    with engine.begin() as connection:
-        connection.execute(delete(tables.written).where(tables.written.c.project == project))
-        if rows:
-            connection.execute(insert(tables.written), rows)
+def _write(this: _Pass, pulled: Pulled, desired: list[Desired], plan: Plan) -> Written:
+    if plan.empty:
+        return Written()
+    with this.engine.begin() as connection:
+        passes.remember_settings(connection, this.project, pulled.project, plan.settings)
+        passes.forget(connection, this.project)  # killed from here on, the next pass asks Label Studio what stands
+
+    def again(gone: Collection[int]) -> Plan:
+        return _plan(this, pulled, [each for each in desired if each.task not in gone])[0]
+
+    tasks = int(pulled.project["task_number"])
+    return write(this.studio, this.project, plan, tasks=tasks, again=again, told=this.told("write"))
 
 
-def _remember_settings(engine: Engine, project: int, facts: dict[str, Any], settings: dict[str, Any]) -> None:
-    """What the settings were before they were first changed, to be restored when the project is disconnected."""
-    before = tables.setting_before
-    with engine.begin() as connection:
-        known = set(connection.execute(select(before.c.name).where(before.c.project == project)).scalars())
-        for name in settings.keys() - known:
-            connection.execute(insert(before).values(project=project, name=name, value=json.dumps(facts.get(name))))
+def _refused(written: Written) -> list[str]:
+    if not written.refused:
+        return []
+    return [
+        f"Label Studio did not take the predictions of {len(written.refused)} task(s), for example task"
+        f" {written.refused[0]}; the label config may have changed, or the task gone, meanwhile."
+    ]
 
 
-def _unheard(stage: str, done: int, total: int) -> None:
-    """Nobody asked for progress."""
-
-
-@contextmanager
-def _timed(seconds: dict[str, float], stage: str) -> Iterator[None]:
-    started = time.perf_counter()
-    yield
-    seconds[stage] = time.perf_counter() - started
+def _copy(this: _Pass, pulled: Pulled) -> Copied:
+    options = this.options
+    small = int(pulled.project["task_number"]) <= LARGEST_PROJECT
+    if options.dry_run or options.task_meta == "off" or (options.task_meta == "auto" and not small):
+        return Copied()
+    return copy_into_tasks(
+        this.studio,
+        this.engine,
+        this.project,
+        unfinished_too=options.task_meta == "on",
+        skips_finish=pulled.project.get("skip_queue") == "IGNORE_SKIPPED",
+        quiet=timedelta(seconds=options.quiet_seconds),
+        told=this.told("meta"),
+    )

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import NotThere, Unknown
+from ..errors import NotThere, Rejected, Unknown
 from ..labelstudio import LabelStudio
-from .plan import VERSION, Desired, Existing, Plan, digest, make_plan
+from .plan import VERSION, Existing, Plan, digest, in_bulk
 
-BULK = 50  # from so many on, one import is cheaper than single requests
 ROUNDS = 4  # how often a plan is made anew after a request broke off
 
 
@@ -23,97 +22,134 @@ class Written:
     updated: int = 0
     deleted: int = 0
     settings: int = 0
-    refused: tuple[int, ...] = ()  # tasks whose prediction was dropped
+    refused: tuple[int, ...] = ()  # tasks whose prediction was dropped, or that went meanwhile
+
+
+def is_ours(version: Any) -> bool:
+    return str(version or "").startswith(VERSION)
 
 
 def standing_predictions(studio: LabelStudio, project: int) -> list[Existing]:
     """Our predictions as they stand in Label Studio, found by their model version."""
     return [
-        Existing(int(each["id"]), int(each["task"]), str(each["model_version"]), digest(each["result"], each["score"]))
+        Existing(
+            int(each["id"]),
+            int(each["task"]),
+            str(each["model_version"]),
+            digest(each["result"], each["score"]),
+            each["result"],
+        )
         for each in studio.predictions(project)
-        if str(each.get("model_version") or "").startswith(VERSION)
+        if is_ours(each.get("model_version"))
     ]
 
 
 def write(
     studio: LabelStudio,
     project: int,
-    desired: Sequence[Desired],
     plan: Plan,
-    told: Callable[[int, int], None] | None = None,
+    *,
+    tasks: int,
+    again: Callable[[Collection[int]], Plan],
+    told: Callable[[int, int], None] = lambda *_: None,
 ) -> Written:
-    """Makes the plan true. Creating is never repeated blindly: after a request that broke off, what stands is read
-    again and the rest planned anew, so nothing is made twice."""
-    created = updated = deleted = 0
-    refused: set[int] = set()
-    for round_ in range(ROUNDS):
+    """Makes the plan true, for a project with so many tasks.
+
+    Creating is never repeated blindly: after a request that broke off, what stands is read and the rest planned anew
+    with `again(tasks that went meanwhile)`, so that nothing is made twice.
+    """
+    writer = _Writer(studio, project, tasks, told)
+    for left in reversed(range(ROUNDS)):
+        before = writer.created
         try:
-            updated += _update(studio, plan, told)
-            deleted += _delete(studio, plan)
-            made, dropped = _create(studio, project, plan.create)
-            created += made
-            refused |= dropped
+            writer.carry_out(plan)
             break
-        except Unknown:
-            if round_ == ROUNDS - 1:
+        except (Unknown, Rejected, NotThere) as error:
+            wanted = {each.task for each in plan.create}
+            went = set() if isinstance(error, Unknown) else wanted - studio.task_ids(project)
+            if not left or not (went or isinstance(error, Unknown)):
                 raise
-            before = len(plan.create)
-            plan = make_plan(desired, standing_predictions(studio, project), plan.settings)
-            created += max(before - len(plan.create), 0)
-    shown = bool(plan.settings) and len(refused) < len(desired)  # a version without predictions cannot be shown
-    if shown:
-        studio.change_project(project, plan.settings)
-    return Written(created, updated, deleted, len(plan.settings) if shown else 0, tuple(sorted(refused)))
+            writer.gone |= went
+            plan = again(writer.gone)
+            writer.created = before + len(wanted - {each.task for each in plan.create} - writer.gone)
+    refused = tuple(sorted(writer.dropped | writer.gone))
+    return Written(writer.created, writer.updated, writer.deleted, writer.settings, refused)
 
 
-def settings_to_change(facts: dict[str, Any], take_over: bool) -> tuple[dict[str, Any], str]:
-    """Project settings that must change so that people see the score and are not led, and a warning if they may not.
+def settings_to_change(facts: dict[str, Any], take_over: bool, version: str = VERSION) -> tuple[dict[str, Any], str]:
+    """Project settings that must change so that people see the score of this version and are not led, and a warning if
+    they may not.
 
     Both go in one request: switching prelabelling off alone would also wipe the model version.
     """
-    version = str(facts.get("model_version") or "")
-    if version and not version.startswith(VERSION) and not take_over:
+    shown = str(facts.get("model_version") or "")
+    if shown and not is_ours(shown) and not take_over:
         return {}, (
-            f"The project shows the predictions of {version!r}; its score column is left to them. Use --take-over to"
+            f"The project shows the predictions of {shown!r}; its score column is left to them. Use --take-over to"
             " show the consensus instead."
         )
-    wanted = {"model_version": VERSION, "show_collab_predictions": False}
+    wanted = {"model_version": version, "show_collab_predictions": False}
     if all(facts.get(name) == value for name, value in wanted.items()):
         return {}, ""
     return wanted, ""
 
 
-def _create(studio: LabelStudio, project: int, wanted: Sequence[Desired]) -> tuple[int, set[int]]:
-    """Creates; how many, and the tasks whose prediction was dropped."""
-    if len(wanted) < BULK:
-        for each in wanted:
-            studio.create_prediction(_body(each))
-        return len(wanted), set()
-    made = studio.import_predictions(project, [_body(each) for each in wanted])
-    if made == len(wanted):
-        return made, set()
-    there = {each.task for each in standing_predictions(studio, project)}
-    return made, {each.task for each in wanted} - there
+class _Writer:
+    """Carries plans out one after another, and counts what was done."""
 
+    def __init__(self, studio: LabelStudio, project: int, tasks: int, told: Callable[[int, int], None]) -> None:
+        self._studio, self._project, self._tasks, self._told = studio, project, tasks, told
+        self.created = self.updated = self.deleted = self.settings = 0
+        self.dropped: set[int] = set()
+        self.gone: set[int] = set()
 
-def _update(studio: LabelStudio, plan: Plan, told: Callable[[int, int], None] | None) -> int:
-    done = 0
-    for existing, wanted in plan.update:
-        with suppress(NotThere):  # deleted meanwhile: the next pass creates it
-            changes = {"result": wanted.result, "score": wanted.score, "model_version": VERSION}
-            studio.change_prediction(existing.id, changes)
-            done += 1
-        if told is not None:
-            told(done, len(plan.update))
-    return done
+    def carry_out(self, plan: Plan) -> None:
+        """First what is to be seen, then the settings that show it, then what is to vanish."""
+        self._done, self._total = 0, plan.size
+        self._update(plan)
+        self._create(plan)
+        nothing_stands = bool(plan.create) and not (self.created or self.updated)
+        if plan.settings and not nothing_stands:  # a version without predictions cannot be shown
+            self._studio.change_project(self._project, plan.settings)
+            self.settings = len(plan.settings)
+        for each in plan.delete:
+            with suppress(NotThere):  # gone already is as good
+                self._studio.delete_prediction(each.id)
+            self.deleted += 1
+            self._went_on()
+        for version, size in plan.retire.items():
+            self._studio.delete_version(self._project, version, size)
+            self.deleted += size
+            self._went_on(size)
 
+    def _update(self, plan: Plan) -> None:
+        for existing, wanted in plan.update:
+            with suppress(NotThere):  # deleted meanwhile: the next pass creates it
+                changes = {"result": wanted.result, "score": wanted.score, "model_version": plan.version}
+                self._studio.change_prediction(existing.id, changes)
+                self.updated += 1
+            self._went_on()
 
-def _delete(studio: LabelStudio, plan: Plan) -> int:
-    for each in plan.delete:
-        with suppress(NotThere):  # gone already is as good
-            studio.delete_prediction(each.id)
-    return len(plan.delete)
+    def _create(self, plan: Plan) -> None:
+        bodies = [
+            {"task": each.task, "result": each.result, "score": each.score, "model_version": plan.version}
+            for each in plan.create
+        ]
+        if not in_bulk(len(bodies), self._tasks):
+            for body in bodies:
+                self._studio.create_prediction(body)
+                self.created += 1
+                self._went_on()
+            return
+        made = self._studio.import_predictions(self._project, bodies)
+        self.created += made
+        self._went_on(len(bodies))
+        if made < len(bodies):
+            standing = standing_predictions(self._studio, self._project)
+            self.dropped = {each.task for each in plan.create} - {
+                each.task for each in standing if each.version == plan.version
+            }
 
-
-def _body(wanted: Desired) -> dict[str, Any]:
-    return {"task": wanted.task, "result": wanted.result, "score": wanted.score, "model_version": VERSION}
+    def _went_on(self, by: int = 1) -> None:
+        self._done += by
+        self._told(self._done, self._total)

@@ -1,7 +1,7 @@
 """SQL: the mirror of annotations, the trail of what annotators said, gold, and what was written into Label Studio."""
 
-from . import tables
+from . import passes, tables
 from .database import open_database
 from .mirror import Annotation, Mirror, Task
 
-__all__ = ["Annotation", "Mirror", "Task", "open_database", "tables"]
+__all__ = ["Annotation", "Mirror", "Task", "open_database", "passes", "tables"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, select, update
@@ -21,6 +21,7 @@ class Task:
     updated_at: str
     overlap: int
     is_labeled: bool
+    known: str | None = None  # JSON of the field of task.data with known labels, where there is one
 
 
 @dataclass(frozen=True)
@@ -49,50 +50,99 @@ class Mirror:
     def __init__(self, connection: Connection, project: int) -> None:
         self._connection, self._project = connection, project
 
-    def describe(self, title: str, label_config: str) -> None:
-        """Notes the project, new or changed."""
-        values = {"title": title, "label_config": label_config}
-        upsert(self._connection, tables.project, {"id": self._project, **values}, values)
+    def describe(self, title: str, label_config: str, created_at: str, gold_field: str) -> None:
+        """Notes the project, new or changed; another field with known labels means that all tasks are read again."""
+        row = self._row()
+        values: dict[str, str | None] = {
+            "title": title,
+            "label_config": label_config,
+            "created_at": created_at,
+            "gold_field": gold_field,
+        }
+        if row is not None and row.gold_field != gold_field:
+            values["seen_until"] = None
+        upsert(self._connection, tables.project, {"id": self._project, "revision": 0, **values}, values)
+
+    def created_at(self) -> str | None:
+        """When the project that is known under this number was made; None if there is none."""
+        row = self._row()
+        return None if row is None else str(row.created_at)
 
     def seen_until(self) -> str | None:
-        query = select(tables.project.c.seen_until).where(tables.project.c.id == self._project)
-        return self._connection.execute(query).scalar()
+        row = self._row()
+        return None if row is None else row.seen_until
+
+    def revision(self) -> int:
+        """Another number whenever answers, or what else decides about the consensus, have changed."""
+        row = self._row()
+        return 0 if row is None else int(row.revision)
 
     def set_seen_until(self, when: str | None) -> None:
-        change = update(tables.project).where(tables.project.c.id == self._project).values(seen_until=when)
-        self._connection.execute(change)
+        self._connection.execute(self._update().values(seen_until=when))
 
-    def replace(self, tasks: Sequence[tuple[Task, Sequence[Annotation]]]) -> int:
+    def replace(self, tasks: Sequence[tuple[Task, Sequence[Annotation]]], noticed: str) -> int:
         """Puts tasks with all their annotations in the place of what was known of them; how many annotations differ."""
         if not tasks:
             return 0
         ids = [task.id for task, _ in tasks]
         known = {each.id: each for each in self._annotations(ids)}
         now = {each.id: each for _, annotations in tasks for each in annotations}
-        events = [self._event("deleted", known[key]) for key in known.keys() - now.keys()]
+        gone = [known[key] for key in known.keys() - now.keys()]
         different = [each for key, each in now.items() if known.get(key) != each]
-        events += [self._event("changed" if each.id in known else "created", each) for each in different]
+        events = [self._event("deleted", each, noticed) for each in gone]
+        events += [self._event(_event(known.get(each.id), each), each, noticed) for each in different]
+        if events or self._tasks(ids) != {(task.id, task.overlap, task.known) for task, _ in tasks}:
+            self._move()
         self._forget_tasks(ids)
-        self._connection.execute(insert(tables.task), [{**asdict(task), "project": self._project} for task, _ in tasks])
+        self._connection.execute(insert(tables.task), [{**vars(task), "project": self._project} for task, _ in tasks])
         if now:
             self._connection.execute(
-                insert(tables.annotation), [{**asdict(each), "project": self._project} for each in now.values()]
+                insert(tables.annotation), [{**vars(each), "project": self._project} for each in now.values()]
             )
         if events:
             events.sort(key=lambda each: (each["at"], each["annotation"]))
             self._connection.execute(insert(tables.trail), events)
-        return len(different) + len(known.keys() - now.keys())
+        return len(different) + len(gone)
 
-    def drop(self, tasks: Iterable[int]) -> None:
+    def drop(self, tasks: Iterable[int], noticed: str) -> None:
         """Tasks that are gone from Label Studio; the trail keeps what was said on them."""
         ids = sorted(tasks)
-        events = [self._event("deleted", each) for each in self._annotations(ids)]
+        events = [self._event("deleted", each, noticed) for each in self._annotations(ids)]
         if events:
             self._connection.execute(insert(tables.trail), events)
+        if ids:
+            self._move()
         self._forget_tasks(ids)
-        for chunk in chunks(ids):
-            of_chunk = (tables.written.c.project == self._project) & tables.written.c.task.in_(chunk)
-            self._connection.execute(delete(tables.written).where(of_chunk))
+        for table in (tables.written, tables.task_meta):
+            for chunk in chunks(ids):
+                of_chunk = (table.c.project == self._project) & table.c.task.in_(chunk)
+                self._connection.execute(delete(table).where(of_chunk))
+
+    def forget(self) -> None:
+        """The project is gone from Label Studio: gold, the trail and its settings of before are kept."""
+        for table in (tables.written, tables.task_meta, tables.run):
+            self._connection.execute(delete(table).where(table.c.project == self._project))
+        self._connection.execute(delete(tables.project).where(tables.project.c.id == self._project))
+
+    def reassigned(self) -> int:
+        """How many of the project's annotations have got another author since they were first seen."""
+        trail = tables.trail
+        query = select(func.count(trail.c.annotation.distinct())).where(
+            trail.c.project == self._project, trail.c.event == "reassigned"
+        )
+        return int(self._connection.execute(query).scalar_one())
+
+    def known(self) -> dict[int, str]:
+        """Task → JSON of its field with known labels, where it has one."""
+        query = select(tables.task.c.id, tables.task.c.known).where(
+            tables.task.c.project == self._project, tables.task.c.known.is_not(None)
+        )
+        return {int(row.id): str(row.known) for row in self._connection.execute(query)}
+
+    def tasks(self) -> dict[int, Task]:
+        columns = [tables.task.c[name] for name in Task.__dataclass_fields__]
+        query = select(*columns).where(tables.task.c.project == self._project)
+        return {row.id: Task(*row) for row in self._connection.execute(query)}
 
     def task_ids(self) -> set[int]:
         query = select(tables.task.c.id).where(tables.task.c.project == self._project)
@@ -116,22 +166,45 @@ class Mirror:
             found += [Annotation(*row) for row in self._connection.execute(query)]
         return found
 
+    def _tasks(self, tasks: Sequence[int]) -> set[tuple[int, int, str | None]]:
+        found = set()
+        for chunk in chunks(tasks):
+            query = select(tables.task.c.id, tables.task.c.overlap, tables.task.c.known)
+            found |= {tuple(row) for row in self._connection.execute(query.where(tables.task.c.id.in_(chunk)))}
+        return found
+
+    def _row(self) -> Any:
+        return self._connection.execute(select(tables.project).where(tables.project.c.id == self._project)).first()
+
+    def _update(self) -> Any:
+        return update(tables.project).where(tables.project.c.id == self._project)
+
+    def _move(self) -> None:
+        self._connection.execute(self._update().values(revision=tables.project.c.revision + 1))
+
     def _forget_tasks(self, tasks: Sequence[int]) -> None:
         for chunk in chunks(tasks):
             self._connection.execute(delete(tables.annotation).where(tables.annotation.c.task.in_(chunk)))
             self._connection.execute(delete(tables.task).where(tables.task.c.id.in_(chunk)))
 
-    def _event(self, event: str, annotation: Annotation) -> dict[str, Any]:
+    def _event(self, event: str, annotation: Annotation, noticed: str) -> dict[str, Any]:
         return {
             "project": self._project,
             "task": annotation.task,
             "annotation": annotation.id,
             "event": event,
             "at": annotation.updated_at,
+            "noticed": noticed,
             "annotator": annotation.annotator,
             "changed_by": annotation.updated_by,
             "result": annotation.result,
         }
+
+
+def _event(before: Annotation | None, now: Annotation) -> str:
+    if before is None:
+        return "created"
+    return "changed" if before.annotator == now.annotator else "reassigned"
 
 
 def upsert(connection: Connection, table: Any, row: dict[str, Any], changes: dict[str, Any]) -> None:

@@ -12,7 +12,10 @@ project = Table(
     Column("id", Integer, primary_key=True, autoincrement=False),
     Column("title", Text, nullable=False),
     Column("label_config", Text, nullable=False),
+    Column("created_at", String(40), nullable=False),  # tells it from another server's project of the same number
     Column("seen_until", String(40)),  # changes of tasks up to this time are in the mirror
+    Column("gold_field", Text),  # the field of task.data that the mirror holds as known labels
+    Column("revision", Integer, nullable=False, default=0),  # moves when anything in the mirror that counts changes
 )
 
 task = Table(
@@ -23,6 +26,7 @@ task = Table(
     Column("updated_at", String(40), nullable=False),
     Column("overlap", Integer, nullable=False),
     Column("is_labeled", Boolean, nullable=False),
+    Column("known", Text),  # JSON: the field of task.data with known labels
 )
 
 annotation = Table(
@@ -51,8 +55,9 @@ trail = Table(
     Column("project", Integer, nullable=False, index=True),
     Column("task", Integer, nullable=False),
     Column("annotation", Integer, nullable=False, index=True),
-    Column("event", String(20), nullable=False),  # created, changed, deleted
-    Column("at", String(40), nullable=False),
+    Column("event", String(20), nullable=False),  # created, changed, reassigned (to another author), deleted
+    Column("at", String(40), nullable=False),  # by the annotation itself
+    Column("noticed", String(40), nullable=False),  # when the pull began that noticed it, by Label Studio's clock
     Column("annotator", Integer),
     Column("changed_by", Integer),
     Column("result", Text, nullable=False),
@@ -74,6 +79,25 @@ written = Table(
     Column("project", Integer, primary_key=True, autoincrement=False),
     Column("task", Integer, primary_key=True, autoincrement=False),
     Column("digest", String(64), nullable=False),
+)
+
+# What `task.meta["crowd"]` of a task rests on: the digest of the prediction it was copied from.
+task_meta = Table(
+    "task_meta",
+    metadata,
+    Column("project", Integer, primary_key=True, autoincrement=False),
+    Column("task", Integer, primary_key=True, autoincrement=False),
+    Column("digest", String(64), nullable=False),
+)
+
+# The last pass over a project that ended well: with the same fingerprint the next one has nothing to compute.
+run = Table(
+    "run",
+    metadata,
+    Column("project", Integer, primary_key=True, autoincrement=False),
+    Column("fingerprint", String(64), nullable=False),
+    Column("version", String(100), nullable=False),  # the model version of ours that stands
+    Column("summary", Text, nullable=False),  # JSON
 )
 
 # A project's settings as they were before this project changed them.

@@ -1,0 +1,123 @@
+"""What the fit of a project, or one fit for each of its controls, says about tasks and people. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
+from functools import cached_property, partial
+from typing import Any
+
+from ..aggregation import Consensus, aggregate
+from .crowd import Crowd, Key
+
+DECIMALS = 3
+NUMBERS = ("skill", "skill_se", "adversary_probability", "weight", "accuracy")  # of an annotator, where there are
+
+
+def find(
+    crowd: Crowd, method: str = "auto", *, apart: bool = False, progress: Callable[[float], None] = lambda _: None
+) -> Findings:
+    """Aggregates a crowd: all questions together, which share the annotators, or each control apart."""
+    if not apart:
+        return Findings([_consensus(crowd, method, progress)])
+    answered = set(crowd.questions)
+    controls = [{question.name for question in control.questions} & answered for control in crowd.config.controls]
+    controls = [names for names in controls if names]
+    share = 1 / max(len(controls), 1)
+    return Findings(
+        [
+            _consensus(crowd.of(names), method, partial(_part, progress, done * share, share))
+            for done, names in enumerate(controls)
+        ]
+    )
+
+
+class Findings:
+    """One fit, or several over different questions, seen as one."""
+
+    def __init__(self, parts: list[Consensus]) -> None:
+        self.parts = parts
+        self._of = {row["question"]: part for part in parts for row in part.tasks}
+
+    def lifted(self, task: int, question: str) -> tuple[str, float]:
+        """Label and confidence by what the crowd says, gold or not."""
+        return self._of[question].lifted((task, question))
+
+    @cached_property
+    def difficulty(self) -> dict[Key, float | None]:
+        return {(row["task"], row["question"]): row["difficulty"] for part in self.parts for row in part.tasks}
+
+    @cached_property
+    def people(self) -> dict[int, dict[str, Any]]:
+        """Annotator → what is known of them; of several fits the mean, each weighing as much as answers went into it.
+
+        The word is that of the fit with most answers, but `contrary` if any of them says so.
+        """
+        rows: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
+        for part in self.parts:
+            for row in part.annotators:
+                rows[row["annotator"]].append(row)
+        return {annotator: dict(found[0]) if len(found) == 1 else _one(found) for annotator, found in rows.items()}
+
+    @property
+    def method(self) -> str:
+        return _alike(part.facts["method"] for part in self.parts)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The facts a person wants, ready for JSON."""
+        confidence = [sure for part in self.parts for sure in part.confidence.values()]
+        verdicts = Counter(row["verdict"] for row in self.people.values())
+        return {
+            "annotators": len(self.people),
+            "method": self.method,
+            "form": _alike(part.facts["form"] for part in self.parts),
+            "why": _alike(part.facts["why"] for part in self.parts),
+            "verdicts": dict(verdicts),
+            "contrary": sorted(who for who, row in self.people.items() if row["verdict"] == "contrary"),
+            "confidence": rounded(sum(confidence) / len(confidence)),
+            "differ_from_plurality": sum(part.plurality_disagreements for part in self.parts),
+            "labels": len(confidence),
+        }
+
+    @property
+    def warnings(self) -> list[str]:
+        return list(dict.fromkeys(warning for part in self.parts for warning in part.warnings))
+
+
+def rounded(value: float | None) -> float | None:
+    return None if value is None else round(float(value), DECIMALS)
+
+
+def _consensus(crowd: Crowd, method: str, progress: Callable[[float], None]) -> Consensus:
+    return aggregate(
+        crowd.tasks,
+        crowd.annotators,
+        crowd.labels,
+        gold=crowd.gold,
+        method=method,
+        label_set=crowd.label_set,
+        questions=crowd.questions,
+        progress=lambda _, fraction: progress(fraction),
+    )
+
+
+def _part(progress: Callable[[float], None], before: float, share: float, fraction: float) -> None:
+    progress(before + share * fraction)
+
+
+def _one(rows: list[Mapping[str, Any]]) -> dict[str, Any]:
+    merged = dict(max(rows, key=lambda row: row["answers"]))
+    for name in NUMBERS:
+        known = [(row[name], row["answers"]) for row in rows if row[name] is not None]
+        merged[name] = sum(value * answers for value, answers in known) / sum(n for _, n in known) if known else None
+    for name in ("answers", "gold_answers", "gold_correct"):
+        merged[name] = sum(row[name] or 0 for row in rows)
+    if any(row["verdict"] == "contrary" for row in rows):
+        merged["verdict"] = "contrary"
+    return merged
+
+
+def _alike(values: Any) -> str:
+    """One value, or the several there are, each once."""
+    return "; ".join(dict.fromkeys(str(value) for value in values if value is not None))
