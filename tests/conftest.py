@@ -1,4 +1,4 @@
-"""What several test files need: CSV files in a directory of their own, and the command as a process of its own."""
+"""What several test files need: CSV files, the command as a process of its own, and a real Label Studio."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import csv
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from ls_crowd_plugin.demo.server import Server
+from ls_crowd_plugin.labelstudio import Http
 
 WriteCsv = Callable[[str, Iterable[Sequence[str]]], Path]
 RunCommand = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -18,6 +21,43 @@ RunCommand = Callable[..., "subprocess.CompletedProcess[str]"]
 # A machine that is busy with other things is no failure of a test.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
+
+# Label Studio is installed here once; the first time takes minutes, so it begins while the other tests run.
+STUDIO_HOME = Path(__file__).parent.parent / ".label-studio"
+_preparing: list[subprocess.Popen[str]] = []
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests with a real Label Studio come last."""
+    items.sort(key=_needs_studio)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Begins to install Label Studio in a process of its own, if any test needs it."""
+    if any(map(_needs_studio, session.items)) and not session.config.option.collectonly:
+        command = [sys.executable, "-m", "ls_crowd_plugin.demo.server", str(STUDIO_HOME)]
+        _preparing.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
+
+
+def _needs_studio(item: pytest.Item) -> bool:
+    return "label_studio" in getattr(item, "fixturenames", ())
+
+
+@pytest.fixture(scope="session")
+def label_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A real Label Studio of its own on a free port, with nothing in it but its owner."""
+    preparing = _preparing[0]
+    _, trouble = preparing.communicate()
+    assert preparing.returncode == 0, trouble
+    with Server(STUDIO_HOME, tmp_path_factory.mktemp("label-studio") / "data") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def owner(label_studio: Server) -> Http:
+    """Requests as Label Studio's owner."""
+    return Http(label_studio.url, label_studio.key)
+
 
 # Seven tasks, four annotators; `d` answers against the others. Gold knows two tasks.
 ANSWERS = [
@@ -52,7 +92,7 @@ def gold_csv(write_csv: WriteCsv) -> Path:
     return write_csv("gold.csv", GOLD)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def run_command() -> RunCommand:
     """Runs `ls-crowd` with the given arguments; keyword arguments are environment variables."""
 

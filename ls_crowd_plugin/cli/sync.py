@@ -115,7 +115,7 @@ def _written(report: Report) -> str:
         f"{number:,} predictions {what}"
         for number, what in ((written.created, "created"), (written.updated, "changed"), (written.deleted, "deleted"))
         if number
-    ]
+    ] or ["no prediction had to change"]
     if written.settings:
         said.append(f"set {_settings(report.plan)}")
     if copied.written:
@@ -124,7 +124,7 @@ def _written(report: Report) -> str:
         said.append(f"task.meta of {copied.waiting:,} more waits until they are finished and quiet")
     if copied.repaired:
         said.append(f"counters of {copied.repaired:,} tasks put right")
-    return "; ".join(said) or "nothing, all is as it should be"
+    return "; ".join(said)
 
 
 def _settings(plan: Plan) -> str:

@@ -1,0 +1,112 @@
+"""A proxy in front of Label Studio that counts what passes and, on demand, breaks it."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlsplit
+
+WRITING = frozenset({"POST", "PATCH", "PUT", "DELETE"})
+
+
+@dataclass(frozen=True)
+class Passed:
+    """A request that came to the proxy."""
+
+    method: str
+    path: str
+
+    @property
+    def writes(self) -> bool:
+        """Whether it may change anything; exchanging a token does not."""
+        return self.method in WRITING and "/token/" not in self.path
+
+
+# What happens to a request: "" it passes; "500", "429" are answered in Label Studio's place; "reset" closes the
+# connection before Label Studio hears of it, "lost" after it has answered; "truncated" cuts the answer in half; "slow"
+# lets it wait a second.
+Fault = Callable[[Passed], str]
+
+
+class Proxy:
+    def __init__(self, target: str) -> None:
+        self.passed: list[Passed] = []
+        self.fault: Fault = lambda _: ""
+        self.after: Callable[[Passed], None] = lambda _: None  # called once Label Studio has answered
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self, urlsplit(target).netloc))
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    @property
+    def writes(self) -> list[str]:
+        """The requests that may have changed something."""
+        return [f"{each.method} {each.path}" for each in self.passed if each.writes]
+
+    @contextmanager
+    def running(self) -> Iterator[Proxy]:
+        thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+        thread.start()
+        try:
+            yield self
+        finally:
+            self._server.shutdown()
+            self._server.server_close()
+
+
+def _handler(proxy: Proxy, netloc: str) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002
+            """Says nothing."""
+
+        def _pass(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            passed = Passed(self.command, urlsplit(self.path).path)
+            proxy.passed.append(passed)
+            fault = proxy.fault(passed)
+            if fault in ("500", "429"):
+                return self._answer(int(fault), [("Retry-After", "0")], b'{"detail": "in the way"}')
+            if fault == "reset":
+                return self._reset()
+            if fault == "slow":
+                time.sleep(1)
+            upstream = http.client.HTTPConnection(netloc, timeout=300)
+            headers = {name: value for name, value in self.headers.items() if name.lower() != "host"}
+            upstream.request(self.command, self.path, body, headers)
+            answer = upstream.getresponse()
+            content = answer.read()
+            upstream.close()
+            proxy.after(passed)
+            if fault == "lost":
+                return self._reset()
+            kept = [(name, value) for name, value in answer.getheaders() if name.lower() in ("content-type", "date")]
+            if fault == "truncated":
+                self._answer(answer.status, kept, content[: len(content) // 2], claimed=len(content))
+                return self._reset()
+            return self._answer(answer.status, kept, content)
+
+        do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = _pass  # noqa: N815
+
+        def _answer(
+            self, status: int, headers: list[tuple[str, str]], content: bytes, claimed: int | None = None
+        ) -> None:
+            self.send_response_only(status)
+            for name, value in headers:
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(content) if claimed is None else claimed))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def _reset(self) -> None:
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.close_connection = True
+
+    return Handler
