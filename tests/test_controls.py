@@ -55,6 +55,14 @@ def paths(*taken: list[str]) -> list[dict[str, Any]]:
     return [item("kind", {"taxonomy": list(taken)})]
 
 
+def nested(choice: str) -> Config:
+    return config_of(
+        f'<Choices name="c" toName="text" choice="{choice}" allowNested="true" required="true">'
+        '<Choice value="a"><Choice value="a1"/><Choice value="a2"/></Choice><Choice value="b"/>'
+        '<Choice value="d"><Choice value="d1"/></Choice></Choices>'
+    )
+
+
 class TestChoices:
     @pytest.mark.parametrize("attributes", ["", 'choice="single"', 'choice="single-radio"'])
     def test_with_one_label_is_one_question(self, attributes: str) -> None:
@@ -93,6 +101,32 @@ class TestChoices:
             "</Choices>"
         )
         assert config.questions == (Question("c", ("a", "a1", "b")),)
+
+    def test_nested_ones_are_paths(self) -> None:
+        assert nested("single").questions == (Question("c", ("a", "a / a1", "a / a2", "b", "d / d1")),)
+
+    @pytest.mark.parametrize(
+        ("ticked", "label"),
+        [
+            ([["a", "a1"]], "a / a1"),
+            ([["a"], ["a", "a1"], ["a", "a2"]], "a"),  # what the page stores for the node
+            ([["b"]], "b"),
+            ([["d"], ["d", "d1"]], "d / d1"),
+        ],
+    )
+    def test_nested_ones_are_read_as_the_page_stores_them(self, ticked: list[list[str]], label: str) -> None:
+        assert nested("single").read([item("c", {"choices": ticked})]) == {"c": label}
+        (written,) = nested("single").write({"c": label})
+        assert written["value"] == {"choices": ticked}
+
+    def test_two_branches_of_nested_ones_are_no_answer_to_a_question_with_one(self) -> None:
+        assert nested("single").read([item("c", {"choices": [["a", "a1"], ["b"]]})]) == {}
+
+    def test_several_nested_ones_are_a_question_for_each_leaf(self) -> None:
+        said = nested("multiple").read([item("c", {"choices": [["a"], ["a", "a1"], ["a", "a2"]]})])
+        assert said == {"c: a / a1": YES, "c: a / a2": YES, "c: b": NO, "c: d / d1": NO}
+        (written,) = nested("multiple").write(said)
+        assert written["value"] == {"choices": [["a"], ["a", "a1"], ["a", "a2"]]}
 
     def test_an_alias_is_the_label(self) -> None:
         config = config_of('<Choices name="c" toName="text"><Choice value="a" alias="x"/><Choice value="b"/></Choices>')

@@ -1,11 +1,11 @@
-"""Choices: one label (single, single-radio), or one yes/no question per choice (multiple); nested ones are flat."""
+"""Choices: one label (single, single-radio), or one yes/no question per choice (multiple)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from .control import NO, NONE, YES, Frame, Item, Question, each_name, each_of, one_of, texts
+from .control import NONE, YES, Frame, Item, Question, each_name, each_of, one_of, texts, yes_or_no
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Choices:
     @property
     def questions(self) -> tuple[Question, ...]:
         if self.multiple:
-            return tuple(Question(each_name(self.frame, label), (NO, YES)) for label in self.labels)
+            return yes_or_no(self.frame, self.labels)
         return (Question(self.name, self.labels),)
 
     def read(self, items: Sequence[Item]) -> dict[str, str]:

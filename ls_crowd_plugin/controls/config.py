@@ -17,6 +17,7 @@ from defusedxml import DefusedXmlException, ElementTree
 from ..errors import UnusableInput
 from .choices import Choices
 from .control import NO, YES, Control, Frame, Item, Question
+from .nested import NestedChoices
 from .pairwise import Pairwise
 from .rating import Rating
 from .taxonomy import Taxonomy, path_name
@@ -120,10 +121,11 @@ HELPERS = frozenset({"Filter", "Shortcut", "Relations", "Relation", "Magicwand"}
 
 
 def _choices(element: Element, frame: Frame) -> Control:
-    labels = tuple(
-        choice.get("alias") or choice.get("value") or "" for choice in element.iter("Choice") if choice.get("value")
-    )
-    return Choices(frame, labels, element.get("choice") == "multiple")
+    multiple = element.get("choice") == "multiple"
+    paths = {path_name(path): path for path in _paths(element, ())}
+    if _true(element.get("allowNested")):
+        return NestedChoices(frame, paths, multiple)
+    return Choices(frame, tuple(dict.fromkeys(path[-1] for path in paths.values())), multiple)
 
 
 def _taxonomy(element: Element, frame: Frame) -> Control:
@@ -168,7 +170,10 @@ def _walk(element: Element, conditional: bool) -> Iterator[tuple[Element, bool]]
 
 def _paths(element: Element, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     for choice in element.findall("Choice"):
-        path = (*above, choice.get("alias") or choice.get("value") or "")
+        name = choice.get("alias") or choice.get("value")
+        if not name:
+            continue
+        path = (*above, name)
         yield path
         yield from _paths(choice, path)
 

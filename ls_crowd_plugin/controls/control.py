@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -80,6 +80,11 @@ def each_of(frame: Frame, labels: Sequence[str], chosen: Sequence[str] | None) -
     if chosen is None or (not chosen and not frame.empty_is_answer):
         return {}
     return {each_name(frame, label): YES if label in chosen else NO for label in labels}
+
+
+def yes_or_no(frame: Frame, labels: Iterable[str]) -> tuple[Question, ...]:
+    """One yes/no question per label."""
+    return tuple(Question(each_name(frame, label), (NO, YES)) for label in labels)
 
 
 def each_name(frame: Frame, label: str) -> str:

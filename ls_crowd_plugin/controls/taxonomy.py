@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from .control import NO, NONE, YES, Frame, Item, Question, each_name, each_of, one_of, texts
+from .control import NONE, YES, Frame, Item, Question, each_name, each_of, one_of, texts, yes_or_no
 
 Path = tuple[str, ...]
 
@@ -29,18 +29,18 @@ class Taxonomy:
     @property
     def questions(self) -> tuple[Question, ...]:
         if self.multiple:
-            return tuple(Question(each_name(self.frame, label), (NO, YES)) for label in self.paths)
+            return yes_or_no(self.frame, self.paths)
         return (Question(self.name, tuple(self.paths)),)
 
     def knowing(self, results: Iterable[Sequence[Item]]) -> Taxonomy:
         """This control with the paths that annotators chose, where the config does not list any."""
         if not self.open:
             return self
-        paths = {path_name(path): path for items in results for path in _chosen(items) or ()}
+        paths = {path_name(path): path for items in results for path in chosen_paths(items, "taxonomy") or ()}
         return replace(self, paths=dict(sorted(paths.items())))
 
     def read(self, items: Sequence[Item]) -> dict[str, str]:
-        paths = _chosen(items)
+        paths = chosen_paths(items, "taxonomy")
         chosen = None if paths is None else [path_name(path) for path in paths]
         return (each_of if self.multiple else one_of)(self.frame, tuple(self.paths), chosen)
 
@@ -57,11 +57,11 @@ def path_name(path: Path) -> str:
     return " / ".join(part.replace(" / ", " // ") for part in path)
 
 
-def _chosen(items: Sequence[Item]) -> list[Path] | None:
+def chosen_paths(items: Sequence[Item], key: str) -> list[Path] | None:
     """The paths chosen; None where an item cannot be read."""
     found: list[Path] = []
     for item in items:
-        paths = item["value"].get("taxonomy")
+        paths = item["value"].get(key)
         if paths is None:
             continue
         if not isinstance(paths, list):

@@ -31,6 +31,12 @@ class Desired:
     score: float
     digest: str  # of the labels and the rounded score: a prediction is rewritten only when this changes
 
+    @property
+    def importable(self) -> bool:
+        """Label Studio's import refuses nested choices, whose values are paths; single requests take them."""
+        values = (value for item in self.result for value in item["value"].get("choices") or ())
+        return not any(isinstance(value, list) for value in values)
+
 
 @dataclass(frozen=True)
 class Existing:
@@ -67,9 +73,9 @@ class Plan:
         """In single requests, for a project with so many tasks."""
         single = len(self.update) + len(self.delete)
         retiring = sum(1 + size / RETIRED_PER_REQUEST for size in self.retire.values())
-        creating = len(self.create)
-        bulk = in_bulk(creating, tasks)
-        return single + (_cost_of_import(creating, tasks) if bulk else creating) + retiring
+        importable = sum(each.importable for each in self.create)
+        creating = _cost_of_import(importable, tasks) if in_bulk(importable, tasks) else importable
+        return single + creating + len(self.create) - importable + retiring
 
 
 def in_bulk(predictions: int, tasks: int) -> bool:

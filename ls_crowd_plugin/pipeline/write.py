@@ -135,19 +135,26 @@ class _Writer:
             {"task": each.task, "result": each.result, "score": each.score, "model_version": plan.version}
             for each in plan.create
         ]
-        if not in_bulk(len(bodies), self._tasks):
-            for body in bodies:
+        many = [body for body, each in zip(bodies, plan.create, strict=True) if each.importable]
+        if not in_bulk(len(many), self._tasks):
+            many = []
+        imported = {body["task"] for body in many}
+        for body in bodies:
+            if body["task"] not in imported:
                 self._studio.create_prediction(body)
                 self.created += 1
                 self._went_on()
-            return
+        if many:
+            self._import(many, plan.version)
+
+    def _import(self, bodies: list[dict[str, Any]], version: str) -> None:
         made = self._studio.import_predictions(self._project, bodies)
         self.created += made
         self._went_on(len(bodies))
         if made < len(bodies):
             standing = standing_predictions(self._studio, self._project)
-            self.dropped = {each.task for each in plan.create} - {
-                each.task for each in standing if each.version == plan.version
+            self.dropped = {body["task"] for body in bodies} - {
+                each.task for each in standing if each.version == version
             }
 
     def _went_on(self, by: int = 1) -> None:
