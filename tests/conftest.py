@@ -11,9 +11,12 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from proxy import Proxy
+from sqlalchemy import Engine
 
 from ls_crowd_plugin.demo.server import Server
 from ls_crowd_plugin.labelstudio import Http
+from ls_crowd_plugin.store import open_database
 
 WriteCsv = Callable[[str, Iterable[Sequence[str]]], Path]
 RunCommand = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -57,6 +60,29 @@ def label_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def owner(label_studio: Server) -> Http:
     """Requests as Label Studio's owner."""
     return Http(label_studio.url, label_studio.key)
+
+
+@pytest.fixture(scope="session")
+def proxy_server(label_studio: Server) -> Iterator[Proxy]:
+    """Label Studio, seen through a proxy that counts and breaks requests."""
+    with Proxy(label_studio.url).running() as running:
+        yield running
+
+
+@pytest.fixture
+def proxy(proxy_server: Proxy) -> Proxy:
+    """The proxy, as if nothing had ever gone through it."""
+    proxy_server.fault, proxy_server.after = (lambda _: ""), (lambda _: None)
+    proxy_server.passed.clear()
+    return proxy_server
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    """An empty database."""
+    opened = open_database(f"sqlite:///{tmp_path / 'crowd.db'}")
+    yield opened
+    opened.dispose()
 
 
 # Seven tasks, four annotators; `d` answers against the others. Gold knows two tasks.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import http.client
 import socket
+import ssl
 import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
@@ -22,6 +23,7 @@ class Passed:
 
     method: str
     path: str
+    authorization: str = field(default="", repr=False)
 
     @property
     def writes(self) -> bool:
@@ -31,18 +33,20 @@ class Passed:
 
 # What happens to a request: "" it passes; "500", "429" are answered in Label Studio's place; "reset" closes the
 # connection before Label Studio hears of it, "lost" after it has answered; "truncated" cuts the answer in half; "slow"
-# lets it wait a second.
+# lets it wait a moment.
 Fault = Callable[[Passed], str]
 
 
 class Proxy:
-    def __init__(self, target: str) -> None:
+    def __init__(self, target: str, tls: ssl.SSLContext | None = None) -> None:
         self.passed: list[Passed] = []
         self.fault: Fault = lambda _: ""
         self.after: Callable[[Passed], None] = lambda _: None  # called once Label Studio has answered
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self, urlsplit(target).netloc))
         self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
+        self.url = f"http{'' if tls is None else 's'}://127.0.0.1:{self._server.server_address[1]}"
 
     @property
     def writes(self) -> list[str]:
@@ -69,7 +73,7 @@ def _handler(proxy: Proxy, netloc: str) -> type[BaseHTTPRequestHandler]:
 
         def _pass(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            passed = Passed(self.command, urlsplit(self.path).path)
+            passed = Passed(self.command, urlsplit(self.path).path, self.headers.get("Authorization") or "")
             proxy.passed.append(passed)
             fault = proxy.fault(passed)
             if fault in ("500", "429"):
@@ -77,7 +81,7 @@ def _handler(proxy: Proxy, netloc: str) -> type[BaseHTTPRequestHandler]:
             if fault == "reset":
                 return self._reset()
             if fault == "slow":
-                time.sleep(1)
+                time.sleep(0.3)
             upstream = http.client.HTTPConnection(netloc, timeout=300)
             headers = {name: value for name, value in self.headers.items() if name.lower() != "host"}
             upstream.request(self.command, self.path, body, headers)

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from sqlalchemy import Engine
 
 from ls_crowd_plugin.controls import Config, read_config
 from ls_crowd_plugin.labelstudio import Http, LabelStudio
+from ls_crowd_plugin.pipeline.sync import Options, Report, sync
 
 Json = dict[str, Any]
 Labels = Mapping[str, str]  # question → label
@@ -73,6 +75,12 @@ class Project:
         }
 
 
+def once(http: Http, engine: Engine, project: Project, **options: Any) -> Report:
+    """One pass with the simplest method, by which a task's label depends on nothing but its own answers."""
+    given = {"method": "plu", "task_meta": "off", **options}
+    return sync(LabelStudio(http), engine, project.id, Options(**given))
+
+
 def people(http: Http, number: int) -> list[int]:
     """The ids of so many annotators, made where they are not there yet."""
     there = {str(user["email"]): int(user["id"]) for user in http.get("/api/users/")}
@@ -108,10 +116,18 @@ def make_project(
         }
         for number, each in enumerate(answers)
     ]
-    http.post(f"/api/projects/{project.id}/import", tasks)
+    if tasks:
+        http.post(f"/api/projects/{project.id}/import", tasks)
     project.tasks = sorted(LabelStudio(http).task_ids(project.id))
     return project
 
+
+MOOD = """
+<View>
+  <Text name="text" value="$text"/>
+  <Choices name="mood" toName="text" required="true"><Choice value="good"/><Choice value="bad"/></Choices>
+</View>
+"""
 
 THREE_CONTROLS = """
 <View>

@@ -6,48 +6,25 @@ import csv
 import math
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import RunCommand
 from proxy import Passed, Proxy
 from sqlalchemy import Engine
-from studio import THREE_CONTROLS, TOPICS, Crowd, Project, make_project, mixed_crowd, people, plurality
+from studio import MOOD, THREE_CONTROLS, TOPICS, Crowd, Project, make_project, mixed_crowd, once, people, plurality
 
 from ls_crowd_plugin.controls import read_config
 from ls_crowd_plugin.demo.server import Server
 from ls_crowd_plugin.errors import ProjectGone
-from ls_crowd_plugin.labelstudio import Http, LabelStudio
+from ls_crowd_plugin.labelstudio import Http
 from ls_crowd_plugin.pipeline import pull
 from ls_crowd_plugin.pipeline.plan import VERSION
-from ls_crowd_plugin.pipeline.sync import Options, Report, sync
+from ls_crowd_plugin.pipeline.sync import Report
 from ls_crowd_plugin.store import open_database
-
-MOOD = """
-<View>
-  <Text name="text" value="$text"/>
-  <Choices name="mood" toName="text" required="true"><Choice value="good"/><Choice value="bad"/></Choices>
-</View>
-"""
-
-
-@pytest.fixture(scope="module")
-def proxy(label_studio: Server) -> Iterator[Proxy]:
-    """Label Studio, seen through a proxy that counts and breaks requests."""
-    with Proxy(label_studio.url).running() as running:
-        yield running
-
-
-@pytest.fixture(autouse=True)
-def unbroken(request: pytest.FixtureRequest) -> None:
-    if "proxy" in request.fixturenames:
-        proxy: Proxy = request.getfixturevalue("proxy")
-        proxy.fault, proxy.after = (lambda _: ""), (lambda _: None)
-        proxy.passed.clear()
 
 
 @dataclass(frozen=True)
@@ -63,14 +40,18 @@ class Synced:
 
 @pytest.fixture(scope="module")
 def synced(
-    owner: Http, label_studio: Server, proxy: Proxy, tmp_path_factory: pytest.TempPathFactory, run_command: RunCommand
+    owner: Http,
+    label_studio: Server,
+    proxy_server: Proxy,
+    tmp_path_factory: pytest.TempPathFactory,
+    run_command: RunCommand,
 ) -> Synced:
     """Twenty annotators, four of them adversaries and six spammers, on 200 tasks with three controls; 20 are gold."""
     crowd = mixed_crowd(people(owner, 20), 200)
     project = make_project(owner, THREE_CONTROLS, crowd.answers)
     folder = tmp_path_factory.mktemp("synced")
     environment = {
-        "LABEL_STUDIO_URL": proxy.url,
+        "LABEL_STUDIO_URL": proxy_server.url,
         "LABEL_STUDIO_API_KEY": label_studio.key,
         "LS_CROWD_DATABASE_URL": f"sqlite:///{folder / 'crowd.db'}",
     }
@@ -213,19 +194,6 @@ def _mean(values: list[float]) -> float:
 def _deviation(values: list[float]) -> float:
     mean = _mean(values)
     return math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1))
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    opened = open_database(f"sqlite:///{tmp_path / 'crowd.db'}")
-    yield opened
-    opened.dispose()
-
-
-def once(http: Http, engine: Engine, project: Project, **options: Any) -> Report:
-    """One pass with the simplest method, by which a task's label depends on nothing but its own answers."""
-    given = {"method": "plu", "task_meta": "off", **options}
-    return sync(LabelStudio(http), engine, project.id, Options(**given))
 
 
 def settled(http: Http, engine: Engine, project: Project) -> None:

@@ -52,7 +52,7 @@ class Http:
         self._is_refresh_token = _is_jwt(key)
         self._access, self._access_until = "", 0.0
         self._session = requests.Session()
-        self._session.verify = verify
+        self._verify = verify  # given with each request: of the session's, the environment would take the place
         self._session.headers["Accept"] = "application/json"
         self._timeout, self._sleep = timeout, sleep
         self._clock_ahead = timedelta(0)  # how far the server's clock is ahead of this machine's
@@ -101,6 +101,7 @@ class Http:
                     json=body,
                     headers=headers,
                     timeout=(self._timeout[0], max(self._timeout[1], seconds or 0.0)),
+                    verify=self._verify,
                     auth=_as_it_is,  # or a password in ~/.netrc would take the token's place
                     allow_redirects=False,  # a change sent elsewhere would become a mere reading
                 )
