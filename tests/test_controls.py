@@ -55,6 +55,11 @@ def paths(*taken: list[str]) -> list[dict[str, Any]]:
     return [item("kind", {"taxonomy": list(taken)})]
 
 
+MULTIPLE = (
+    '<Choices name="topics" toName="text" choice="multiple"><Choice value="sport"/><Choice value="money"/></Choices>'
+)
+
+
 def nested(choice: str) -> Config:
     return config_of(
         f'<Choices name="c" toName="text" choice="{choice}" allowNested="true" required="true">'
@@ -457,3 +462,38 @@ EVERY_KIND = config_of(
 def test_no_value_stops_the_reading(value: Any) -> None:
     keys = [("mood", "choices"), ("stars", "rating"), ("kind", "taxonomy")]
     EVERY_KIND.read([item(name, {key: value}) for name, key in keys])
+
+
+KNOWN = config_of(SINGLE.format(""), MULTIPLE, RATING.format(""), TREE.format(""))
+
+
+@pytest.mark.parametrize(
+    ("value", "labels"),
+    [
+        ({"mood": "good"}, {"mood": "good"}),
+        ({"stars": 3}, {"stars": "3"}),
+        ({"topics": ["sport"]}, {"topics: sport": YES, "topics: money": NO}),
+        ({"topics": []}, {"topics: sport": NO, "topics: money": NO}),
+        ({"topics: sport": "yes"}, {"topics: sport": YES}),
+        ({"mood": "good", "stars": "2"}, {"mood": "good", "stars": "2"}),
+        ({"mood": "awful"}, None),
+        ({"topics": ["politics"]}, None),
+        ({"nobody": "good"}, None),
+        ("good", None),  # which of the controls?
+        (None, None),
+        ({"mood": ["good", "bad"]}, None),
+        ({"mood": {"a": 1}}, None),
+    ],
+)
+def test_a_field_with_known_labels_is_read(value: Any, labels: dict[str, str] | None) -> None:
+    assert KNOWN.read_field(value) == labels
+
+
+def test_a_field_with_known_labels_may_name_paths() -> None:
+    tree = KNOWN.questions
+    paths = [question.name for question in tree if question.name.startswith("kind: ")]
+    assert KNOWN.read_field({"kind": []}) == dict.fromkeys(paths, NO)
+
+
+def test_a_field_with_a_known_label_may_be_the_label_itself() -> None:
+    assert config_of(SINGLE.format("")).read_field("bad") == {"mood": "bad"}

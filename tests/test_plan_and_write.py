@@ -36,6 +36,7 @@ from ls_crowd_plugin.pipeline.plan import (
 from ls_crowd_plugin.pipeline.sync import Options, Report, sync
 from ls_crowd_plugin.pipeline.write import ROUNDS, Written, settings_to_change, standing_predictions, write
 from ls_crowd_plugin.store import open_database, tables
+from ls_crowd_plugin.store.gold import add_gold
 
 PROJECT = 7
 CONFIG = """
@@ -571,13 +572,6 @@ class TestSettingsToChange:
         assert settings_to_change(self.facts("their-model", True), True) == (OURS, "")
 
 
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    opened = open_database(f"sqlite:///{tmp_path / 'x.db'}")
-    yield opened
-    opened.dispose()
-
-
 def answered(tasks: Sequence[int]) -> Studio:
     """A project in which three people agree on every task."""
     studio = Studio(tasks)
@@ -709,6 +703,68 @@ class TestPasses:
         studio.dropped = set()
         run(studio, engine)
         assert sorted(studio.labels()) == list(MANY)
+
+    def test_may_leave_out_tasks_that_lack_answers(self, engine: Engine) -> None:
+        studio = answered(FEW)
+        studio.held[2]["overlap"] = 4
+        studio.held[3]["overlap"] = 3
+        run(studio, engine, when_complete=True)
+        assert sorted(studio.labels()) == [1, 3, 4, 5]
+
+    def test_compute_nothing_if_nothing_changed(self, engine: Engine) -> None:
+        studio = answered(FEW)
+        first = run(studio, engine)
+        again = run(studio, engine)
+        assert (first.findings is None, again.findings, again.summary) == (False, None, first.summary)
+
+    @pytest.mark.parametrize(
+        "another",
+        [
+            {"annotator_scores": False},
+            {"experts": {3}},
+            {"when_complete": True},
+            {"apart": True},
+            {"from_scratch": True},
+        ],
+        ids=lambda options: next(iter(options)),
+    )
+    def test_compute_anew_with_other_settings(self, another: Json, engine: Engine) -> None:
+        studio = answered(FEW)
+        run(studio, engine)
+        assert run(studio, engine, **another).findings is not None
+
+    def test_compute_anew_with_more_gold(self, engine: Engine) -> None:
+        studio = answered(FEW)
+        run(studio, engine)
+        with engine.begin() as connection:
+            add_gold(connection, PROJECT, {(1, "mood"): "bad"})
+        assert run(studio, engine).summary["gold"] == 1
+
+    def test_change_versions_where_most_is_wrong(self, engine: Engine) -> None:
+        studio = answered(MANY)
+        run(studio, engine)
+        for task in MANY:
+            turn(studio, task)
+        run(studio, engine)
+        assert (studio.writes, studio.facts["model_version"]) == (["import", "settings", "retire"], f"{VERSION}-2")
+        assert studio.labels() == {task: ["bad" if task % 2 else "good"] for task in MANY}
+
+    @pytest.mark.parametrize("done", [True, False], ids=["done", "not done"])
+    @pytest.mark.parametrize("at", [1, 2, 3])
+    def test_killed_in_a_change_of_versions_are_completed_by_the_next(
+        self, at: int, done: bool, engine: Engine
+    ) -> None:
+        studio = answered(MANY)
+        run(studio, engine)
+        for task in MANY:
+            turn(studio, task)
+        studio.breaks, studio.after_done = {at: die}, done
+        with pytest.raises(Broken):
+            run(studio, engine)
+        studio.breaks = {}
+        run(studio, engine)
+        assert studio.labels() == {task: ["bad" if task % 2 else "good"] for task in MANY}
+        assert list(studio.versions(PROJECT)) == [studio.facts["model_version"]]
 
     def test_without_answers_say_so(self, engine: Engine) -> None:
         with pytest.raises(CrowdError, match="no answers"):

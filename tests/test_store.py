@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import Engine, delete, func, insert, select, text
 from sqlalchemy.exc import IntegrityError
 
-from ls_crowd_plugin.errors import CrowdError, NotThere, UnusableInput
+from ls_crowd_plugin.errors import CrowdError, NotThere, ProjectGone, UnusableInput
 from ls_crowd_plugin.labelstudio import Http, LabelStudio, client
 from ls_crowd_plugin.pipeline.pull import Pulled, pull
 from ls_crowd_plugin.store import Annotation, Mirror, Task, open_database, tables
@@ -334,6 +334,64 @@ class TestDatabase:
             assert connection.execute(text("PRAGMA foreign_keys")).scalar() == 1
 
 
+class TestRevision:
+    """Another number whenever a consensus may be another, and only then."""
+
+    def moved(self, engine: Engine, *seen: tuple[Task, list[Annotation]]) -> bool:
+        before = self.revision(engine)
+        put(engine, *seen)
+        return self.revision(engine) != before
+
+    def revision(self, engine: Engine) -> int:
+        with engine.connect() as connection:
+            return Mirror(connection, PROJECT).revision()
+
+    def test_moves_with_an_annotation(self, known: Engine) -> None:
+        assert self.moved(known, (task(1), [annotation(10)]))
+        assert self.moved(known, (task(1), [annotation(10, said="bad")]))
+        assert self.moved(known, (task(1), []))
+
+    def test_stays_if_what_is_read_again_is_the_same(self, known: Engine) -> None:
+        put(known, (task(1), [annotation(10)]))
+        assert not self.moved(known, (task(1), [annotation(10)]))
+
+    def test_stays_if_only_the_time_of_the_task_is_another(self, known: Engine) -> None:
+        put(known, (task(1), [annotation(10)]))
+        assert not self.moved(known, (replace(task(1), updated_at=LATER), [annotation(10)]))
+
+    def test_moves_with_the_answers_a_task_asks_for(self, known: Engine) -> None:
+        put(known, (task(1), [annotation(10)]))
+        assert self.moved(known, (replace(task(1), overlap=3), [annotation(10)]))
+
+    def test_moves_with_a_known_label(self, known: Engine) -> None:
+        put(known, (task(1), [annotation(10)]))
+        assert self.moved(known, (replace(task(1), known='"good"'), [annotation(10)]))
+
+    def test_moves_with_a_task_that_goes(self, known: Engine) -> None:
+        put(known, (task(1), []))
+        before = self.revision(known)
+        with known.begin() as connection:
+            Mirror(connection, PROJECT).drop([1], LATER)
+        assert self.revision(known) != before
+
+
+class TestTamperingIsSeen:
+    def test_another_author_is_an_event_of_its_own(self, known: Engine) -> None:
+        put(known, (task(1), [annotation(10, by=5)]))
+        put(known, (task(1), [annotation(10, by=6)]))
+        with known.connect() as connection:
+            assert Mirror(connection, PROJECT).reassigned() == 1
+            rows = connection.execute(select(tables.trail.c.event, tables.trail.c.annotator)).all()
+        assert [tuple(row) for row in rows] == [("created", 5), ("reassigned", 6)]
+
+    def test_every_event_has_the_time_it_was_noticed(self, known: Engine) -> None:
+        put(known, (task(1), [annotation(10)]))
+        put(known, (task(1), []))
+        with known.connect() as connection:
+            rows = connection.execute(select(tables.trail.c.event, tables.trail.c.noticed)).all()
+        assert [tuple(row) for row in rows] == [("created", LATER), ("deleted", LATER)]
+
+
 class Studio(LabelStudio):
     """Label Studio's list of tasks with its clock and its ways: pages, a filter by time, a count."""
 
@@ -534,3 +592,33 @@ class TestPulling:
         self.pull(studio, engine)
         self.pull(studio, engine)
         assert labels(engine) == {20: "bad", 30: "bad", 40: "bad", 50: "bad"}
+
+    def test_of_a_project_that_is_gone_forgets_it_but_not_its_trail(self, studio: Studio, engine: Engine) -> None:
+        studio.say(10, "good", of=1)
+        self.pull(studio, engine)
+        studio.deleted = True
+        with pytest.raises(ProjectGone, match="no longer in Label Studio"):
+            self.pull(studio, engine)
+        assert (held(engine), len(trail(engine))) == ([], 1)
+
+    def test_of_a_project_that_never_was_says_so(self, studio: Studio, engine: Engine) -> None:
+        studio.deleted = True
+        with pytest.raises(NotThere):
+            self.pull(studio, engine)
+
+    def test_of_another_servers_project_of_the_same_number_is_refused(self, studio: Studio, engine: Engine) -> None:
+        studio.say(10, "good", of=1)
+        self.pull(studio, engine)
+        studio.facts = {"created_at": LATER}
+        with pytest.raises(UnusableInput, match="LS_CROWD_DATABASE_URL"):
+            self.pull(studio, engine)
+        assert len(held(engine)) == 1
+
+    def test_with_another_field_of_known_labels_reads_everything(self, studio: Studio, engine: Engine) -> None:
+        studio.say(10, "good", of=1)
+        studio.held[1]["data"] = {"right": "bad", "blank": ""}
+        for field_, known in (("", {}), ("right", {1: '"bad"'}), ("blank", {})):
+            studio.wait()
+            pull(studio, engine, PROJECT, gold_field=field_)
+            with engine.connect() as connection:
+                assert Mirror(connection, PROJECT).known() == known

@@ -1,0 +1,177 @@
+"""How long `sync` takes beside Label Studio's own fastest pull and bulk write of the same data, measured in one run.
+
+    python -m benchmarks.sync [--tasks 10000] [--meta-tasks 400]
+
+Starts a Label Studio of its own (SQLite), imports two equal projects with five annotations a task, and prints times as
+seconds and as ratios. A machine that does other things meanwhile shifts seconds; the ratios suffer less.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ls_crowd_plugin.demo.server import Server, prepare
+from ls_crowd_plugin.labelstudio import Http, LabelStudio
+from ls_crowd_plugin.pipeline.sync import Options, Report, sync
+from ls_crowd_plugin.store import open_database
+
+from .text_table import print_table
+
+CONFIG = """
+<View>
+  <Text name="text" value="$text"/>
+  <Choices name="topic" toName="text">
+    <Choice value="news"/><Choice value="sport"/><Choice value="science"/><Choice value="opinion"/>
+  </Choices>
+</View>
+"""
+LABELS = ("news", "sport", "science", "opinion")
+PEOPLE, PER_TASK = 50, 5
+LEAST = (
+    "id,annotations,result,completed_by,was_cancelled,ground_truth,updated_at,lead_time"  # the fastest list there is
+)
+AT_ONCE = -60.0  # so that task.meta need not wait until the tasks are quiet
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--tasks", type=int, default=10_000)
+    arguments.add_argument("--meta-tasks", type=int, default=400)
+    arguments.add_argument("--home", type=Path, default=Path(".label-studio"), help="where Label Studio is installed")
+    given = arguments.parse_args()
+    prepare(given.home, print)
+    with tempfile.TemporaryDirectory() as folder, Server(given.home, Path(folder) / "data") as server:
+        http = Http(server.url, server.key)
+        people = [_person(http, number) for number in range(PEOPLE)]
+        _first_and_second(http, people, given.tasks, Path(folder))
+        if given.meta_tasks:
+            _task_meta(http, people, given.meta_tasks, Path(folder))
+
+
+def _first_and_second(http: Http, people: list[int], tasks: int, folder: Path) -> None:
+    ours, bare = (_project(http, people, tasks) for _ in range(2))
+    pulls = [_timed(lambda: _bare_pull(http, ours))]
+    engine = open_database(f"sqlite:///{folder / 'crowd.db'}")
+    options = Options(task_meta="off")
+    first = sync(LabelStudio(http), engine, ours, options)
+    pulls.append(_timed(lambda: _bare_pull(http, ours)))
+    bodies = _same_predictions(http, ours, bare)
+    bulk = _timed(lambda: _bare_write(http, bare, bodies))
+    sync(LabelStudio(http), engine, ours, options)  # reads again what changed within seconds of the first reading
+    second = sync(LabelStudio(http), engine, ours, options)
+    engine.dispose()
+    assert first.written.created == tasks
+    assert second.plan.empty
+    limit = sum(pulls) / 2 + bulk
+    took, again = sum(_stages(first).values()), sum(_stages(second).values())
+    stages = ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in _stages(first).items())
+    print_table(
+        f"{tasks:,} tasks, {PER_TASK * tasks:,} annotations, one control",
+        ("what", "seconds", "ratio", "at most"),
+        [
+            ("Label Studio's own: pull (mean of two)", f"{sum(pulls) / 2:.1f}", "", ""),
+            ("Label Studio's own: bulk write", f"{bulk:.1f}", "", ""),
+            (f"first sync ({stages})", f"{took:.1f}", f"{took / limit:.2f}", "1.25"),
+            ("second sync, nothing changed", f"{again:.2f}", f"{again / took:.3f}", "0.050"),
+        ],
+    )
+
+
+def _task_meta(http: Http, people: list[int], tasks: int, folder: Path) -> None:
+    ours, bare = (_project(http, people, tasks) for _ in range(2))
+    engine = open_database(f"sqlite:///{folder / 'meta.db'}")
+    sync(LabelStudio(http), engine, ours, Options(task_meta="off"))
+    half = sorted(LabelStudio(http).task_ids(bare))
+    bodies = _same_predictions(http, ours, bare)
+    before = _timed(lambda: _bare_patches(http, half[::2], bodies))
+    report = sync(LabelStudio(http), engine, ours, Options(task_meta="on", quiet_seconds=AT_ONCE))
+    after = _timed(lambda: _bare_patches(http, half[1::2], bodies))
+    engine.dispose()
+    assert report.copied.written == tasks
+    took = report.seconds["meta"]
+    print_table(
+        f"task.meta of {tasks:,} tasks",
+        ("what", "seconds", "ratio", "at most"),
+        [
+            ("as many bare PATCH requests", f"{before + after:.1f}", "", ""),
+            ("the stage", f"{took:.1f}", f"{took / (before + after):.2f}", "1.10"),
+        ],
+    )
+
+
+def _project(http: Http, people: list[int], tasks: int) -> int:
+    """A project with answers of people of whom four in five are mostly right."""
+    random = np.random.default_rng(0)
+    body = {"title": "Benchmark", "label_config": CONFIG, "maximum_annotations": PER_TASK}
+    project = int(http.post("/api/projects/", body)["id"])
+    skill = random.choice([0.25, 0.85], len(people), p=[0.2, 0.8])
+    for start in range(0, tasks, 1000):
+        batch = [_task(random, people, skill, number) for number in range(start, min(start + 1000, tasks))]
+        http.post(f"/api/projects/{project}/import", batch)
+    return project
+
+
+def _task(random: np.random.Generator, people: list[int], skill: Any, number: int) -> dict[str, Any]:
+    truth = int(random.integers(len(LABELS)))
+    annotations = []
+    for who in random.choice(len(people), PER_TASK, replace=False):
+        said = truth if random.random() < skill[who] else int(random.integers(len(LABELS)))
+        value = {"choices": [LABELS[said]]}
+        result = [{"from_name": "topic", "to_name": "text", "type": "choices", "value": value}]
+        annotations.append({"completed_by": people[who], "ground_truth": False, "result": result})
+    return {"data": {"text": f"Something about number {number}."}, "annotations": annotations}
+
+
+def _person(http: Http, number: int) -> int:
+    body = {"email": f"person{number}@example.com", "username": f"person{number}", "first_name": "P", "last_name": "Q"}
+    return int(http.post("/api/users/", body)["id"])
+
+
+def _bare_pull(http: Http, project: int) -> None:
+    page, read, total = 1, 0, 1
+    while read < total:
+        answer = http.get("/api/tasks", project=project, fields="all", page_size=1000, page=page, include=LEAST)
+        page, read, total = page + 1, read + len(answer["tasks"]), int(answer["total"])
+
+
+def _same_predictions(http: Http, ours: int, bare: int) -> list[dict[str, Any]]:
+    """What stands in one project, for the tasks of the other, which were imported in the same order."""
+    studio = LabelStudio(http)
+    twin = dict(zip(sorted(studio.task_ids(ours)), sorted(studio.task_ids(bare)), strict=True))
+    kept = ("result", "score", "model_version")
+    return [
+        {"task": twin[int(each["task"])], **{name: each[name] for name in kept}} for each in studio.predictions(ours)
+    ]
+
+
+def _bare_write(http: Http, project: int, bodies: list[dict[str, Any]]) -> None:
+    assert http.post(f"/api/projects/{project}/import/predictions", bodies)["created"] == len(bodies)
+    change = {"model_version": bodies[0]["model_version"], "show_collab_predictions": False}
+    http.patch(f"/api/projects/{project}/", change)
+
+
+def _bare_patches(http: Http, tasks: list[int], bodies: list[dict[str, Any]]) -> None:
+    metas = {body["task"]: body["result"][0]["meta"] for body in bodies}
+    for task in tasks:
+        http.patch(f"/api/tasks/{task}/", {"meta": metas[task]})
+
+
+def _stages(report: Report) -> dict[str, float]:
+    return {stage: seconds for stage, seconds in report.seconds.items() if stage != "meta"}
+
+
+def _timed(do: Callable[[], None]) -> float:
+    started = time.perf_counter()
+    do()
+    return time.perf_counter() - started
+
+
+if __name__ == "__main__":
+    main()
