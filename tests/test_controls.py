@@ -13,6 +13,7 @@ from label_studio_sdk.label_interface.interface import LabelInterface
 
 from ls_crowd_plugin.controls import NONE, Config, Question, read_config
 from ls_crowd_plugin.errors import UnusableInput
+from ls_crowd_plugin.labelstudio.validation import why_dropped
 
 YES, NO = "yes", "no"
 
@@ -497,3 +498,14 @@ def test_a_field_with_known_labels_may_name_paths() -> None:
 
 def test_a_field_with_a_known_label_may_be_the_label_itself() -> None:
     assert config_of(SINGLE.format("")).read_field("bad") == {"mood": "bad"}
+
+
+def test_why_label_studio_drops_a_prediction_is_told() -> None:
+    xml = f'<View><Text name="text" value="$text"/>{SINGLE.format("")}</View>'
+    good, bad = (
+        {"result": [{**item("mood", {"choices": [label]}), "to_name": "text", "type": "choices"}], "score": 0.5}
+        for label in ("good", "awful")
+    )
+    assert why_dropped(xml, {**good, "model_version": "x"}) == ""
+    assert "awful" in why_dropped(xml, {**bad, "model_version": "x"})
+    assert why_dropped("no config", good) != ""

@@ -546,3 +546,15 @@ def test_model_versions_are_counted_in_both_forms_of_the_answer(server: Server, 
     server.replies = [Reply(body={"static": counted, "live": []}), Reply(body=counted)]
     studio = LabelStudio(http)
     assert [studio.versions(7), studio.versions(7)] == [{"crowd-consensus": 3}] * 2
+
+
+def test_a_label_studio_that_lacks_something_is_named_with_its_version(server: Server, http: Http) -> None:
+    server.replies = [Reply(404), Reply(body={"release": "1.4.0"})]
+    with pytest.raises(Rejected, match=r"This Label Studio \(1\.4\.0\) cannot count .*; update it"):
+        LabelStudio(http).versions(7)
+
+
+def test_a_label_studio_with_another_list_of_tasks_is_named(server: Server, http: Http) -> None:
+    server.replies = [Reply(body=[{"id": 1}]), Reply(404)]
+    with pytest.raises(Rejected, match=r"This Label Studio \(of unknown version\) cannot list tasks"):
+        LabelStudio(http).task_ids(7)

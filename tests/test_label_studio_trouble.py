@@ -283,6 +283,36 @@ class TestGold:
         assert (report.summary["gold"], report.summary["answers"]) == (0, 15)
         assert any("marked as ground truth" in warning for warning in report.warnings)
 
+    def test_from_the_command(
+        self, project: Project, owner: Http, label_studio: Server, run_command: RunCommand, tmp_path: Path
+    ) -> None:
+        url = f"sqlite:///{tmp_path / 'gold.db'}"
+        environment = {
+            "LABEL_STUDIO_URL": label_studio.url,
+            "LABEL_STUDIO_API_KEY": label_studio.key,
+            "LS_CROWD_DATABASE_URL": url,
+        }
+
+        def gold(*arguments: Any) -> subprocess.CompletedProcess[str]:
+            return run_command("gold", *map(str, arguments), **environment)
+
+        first, second = project.tasks[:2]
+        assert gold("add", project.id, first, "bad").returncode == 0
+        assert gold("add", project.id, second, "good").returncode == 0
+        refused = gold("add", project.id, second, "awful")
+        assert (refused.returncode, "its labels are good, bad" in refused.stderr) == (2, True)
+        assert gold("list", project.id).stdout == f"task,question,label\n{first},mood,bad\n{second},mood,good\n"
+        engine = open_database(url)
+        assert once(owner, engine, project).summary["gold"] == 2
+        annotation = project.annotations(first)[0]["id"]
+        owner.patch(f"/api/annotations/{annotation}/", {"ground_truth": True})
+        report = once(owner, engine, project)
+        engine.dispose()
+        assert report.summary["gold"] == 1
+        assert any(f"of task {first} is contradictory (bad, good)" in warning for warning in report.warnings)
+        assert gold("remove", project.id, first, second).stdout.startswith("2 gold label(s) removed")
+        assert gold("list", project.id).stdout == "task,question,label\n"
+
     def test_from_experts(self, project: Project, owner: Http, engine: Engine) -> None:
         report = once(owner, engine, project, experts={people(owner, 3)[2]})
         assert (report.summary["gold"], report.summary["answers"]) == (24, 48)

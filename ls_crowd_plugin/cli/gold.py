@@ -30,16 +30,19 @@ def gold() -> None:
 )
 def add(project: int, task: int | None, label: str | None, question: str | None, file: Path | None) -> None:
     """Marks LABEL as the right one for TASK, or all rows of a file."""
+    from ..controls import NONE
     from ..store.gold import add_gold
 
     if (file is None) == (task is None or label is None):
         raise click.UsageError("Give a task and a label, or a --file.")
     config = _config(project)
     rows = [(task or 0, question, str(label))] if file is None else _rows(file, len(config.questions) > 1)
-    known = {}
+    known, single = {}, {control.name for control in config.controls}
     for number, asked, value in rows:
         name = _question(config, asked)
         labels = next(each.labels for each in config.questions if each.name == name)
+        if name in single:  # not one of a multiple choice's yes/no questions: it may be known to be empty
+            labels = (*labels, NONE)
         if value not in labels:
             raise UnusableInput(f"{value!r} is no label of {name!r}; its labels are {', '.join(labels)}.")
         known[number, name] = value

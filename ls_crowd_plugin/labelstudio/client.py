@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
-from ..errors import NotThere
+from ..errors import LabelStudioError, NotThere, Rejected
 from .http import Http
 
 Json = dict[str, Any]
@@ -85,7 +85,10 @@ class LabelStudio:
                 if page == 1:
                     raise
                 return  # the last tasks went while the pages were read
-            total, tasks = int(answer["total"]), answer["tasks"]
+            try:
+                total, tasks = int(answer["total"]), answer["tasks"]
+            except (KeyError, TypeError):
+                raise self._too_old("list tasks by pages") from None
             yield list({int(task["id"]): task for task in tasks}.values())
             if total < most:  # a task went, so later ones moved to pages already read: from the start again
                 done, page, most = 0, 1, total
@@ -99,12 +102,23 @@ class LabelStudio:
 
     def versions(self, project: int) -> dict[str, int]:
         """Model version → how many predictions of it there are."""
-        answer = self.http.get(f"/api/projects/{project}/model-versions/", extended="true")
-        found = answer.get("static", []) if isinstance(answer, dict) else answer
-        return {str(each["model_version"]): int(each["count"]) for each in found}
+        try:
+            answer = self.http.get(f"/api/projects/{project}/model-versions/", extended="true")
+            found = answer.get("static", []) if isinstance(answer, dict) else answer
+            return {str(each["model_version"]): int(each["count"]) for each in found}
+        except (NotThere, KeyError, TypeError):
+            raise self._too_old("count the predictions of each model version") from None
 
     def predictions(self, project: int) -> list[Json]:
         return list(self.http.get("/api/predictions/", project=project))
+
+    def _too_old(self, lacking: str) -> Rejected:
+        """What to say of a server that lacks something."""
+        try:
+            version = str(self.http.get("/api/version")["release"])
+        except (LabelStudioError, KeyError, TypeError):
+            version = "of unknown version"
+        return Rejected(f"This Label Studio ({version}) cannot {lacking}; update it, 1.23 is known to do.")
 
     def create_prediction(self, prediction: Json) -> int:
         """Creates one; the id it got."""

@@ -17,6 +17,7 @@ from .. import __version__
 from ..controls import Config, read_config
 from ..errors import CrowdError
 from ..labelstudio import LabelStudio
+from ..labelstudio.validation import why_dropped
 from ..store import Mirror, passes
 from ..store.gold import list_gold
 from .crowd import Crowd, crowd_of
@@ -155,7 +156,7 @@ def _changed(this: _Pass, pulled: Pulled, fingerprint: str) -> Report:
                 passes.remember_written(connection, this.project, stands)
                 if not written.refused:
                     passes.remember_pass(connection, this.project, fingerprint, plan.version, summary)
-    warnings = [*summary["warnings"], *([warning] if warning else []), *_refused(written)]
+    warnings = [*summary["warnings"], *([warning] if warning else []), *_refused(pulled, desired, plan, written)]
     title = str(pulled.project["title"])
     return Report(
         this.project, title, pulled, plan, written, Copied(), summary, warnings, this.seconds, findings=findings
@@ -237,12 +238,15 @@ def _write(this: _Pass, pulled: Pulled, desired: list[Desired], plan: Plan) -> W
     return write(this.studio, this.project, plan, tasks=tasks, again=again, told=this.told("write"))
 
 
-def _refused(written: Written) -> list[str]:
+def _refused(pulled: Pulled, desired: list[Desired], plan: Plan, written: Written) -> list[str]:
     if not written.refused:
         return []
+    example = next(each for each in desired if each.task == written.refused[0])
+    body = {"result": example.result, "score": example.score, "model_version": plan.version}
+    why = why_dropped(str(pulled.project["label_config"]), body) or "the task may be gone, or the config have changed"
     return [
         f"Label Studio did not take the predictions of {len(written.refused)} task(s), for example task"
-        f" {written.refused[0]}; the label config may have changed, or the task gone, meanwhile."
+        f" {example.task} ({why}); the next sync tries again."
     ]
 
 
