@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import os
+import secrets
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -77,9 +79,34 @@ def proxy(proxy_server: Proxy) -> Proxy:
     return proxy_server
 
 
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], str]]:
+    """A real Postgres of the tests' own; makes an empty database of a name and gives its URL."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it says where it puts its files
+        from pgserver.postgres_server import get_server
+
+        server = get_server(tmp_path_factory.mktemp("postgres") / "data")
+
+    def make(name: str) -> str:
+        server.psql(f"CREATE DATABASE {name}")
+        return str(server.get_uri(name))
+
+    yield make
+    server.cleanup()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty database of either kind."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'crowd.db'}"
+    return str(request.getfixturevalue("postgres")(f"test_{secrets.token_hex(6)}"))
+
+
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
-    """An empty database."""
+    """An empty SQLite database."""
     opened = open_database(f"sqlite:///{tmp_path / 'crowd.db'}")
     yield opened
     opened.dispose()

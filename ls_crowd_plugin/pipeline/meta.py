@@ -19,7 +19,7 @@ from ..store import Mirror, passes
 from .write import is_ours
 
 KEY = "crowd"
-BATCH = 25  # tasks read together, and so the longest that a reading is old when a task is changed: some seconds
+BATCH = 40  # tasks read together, and so the longest that a reading is old when a task is changed: some seconds
 LARGEST_PROJECT = 2000  # tasks, up to which `auto` does it
 FIELDS = (
     "id,meta,is_labeled,overlap,total_annotations,cancelled_annotations,annotations,updated_at,was_cancelled,"

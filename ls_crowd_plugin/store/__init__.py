@@ -1,7 +1,19 @@
-"""SQL: the mirror of annotations, the trail of what annotators said, gold, and what was written into Label Studio."""
+"""SQL: the mirror of annotations, the trail of what was said, gold, what was written, and the work list."""
 
 from . import passes, tables
-from .database import open_database
+from .database import open_database, open_work_list
 from .mirror import Annotation, Mirror, Task
+from .work import Claim, Work, WorkList
 
-__all__ = ["Annotation", "Mirror", "Task", "open_database", "passes", "tables"]
+__all__ = [
+    "Annotation",
+    "Claim",
+    "Mirror",
+    "Task",
+    "Work",
+    "WorkList",
+    "open_database",
+    "open_work_list",
+    "passes",
+    "tables",
+]

@@ -1,47 +1,41 @@
-"""Opens the database: makes its folder and tables, and sets SQLite up for several processes at once."""
+"""Opens the database: makes its folder, brings its tables up to date, sets SQLite up for several processes at once."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Engine, create_engine, event
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
 from ..errors import CrowdError, UnusableInput
-from .tables import metadata
+from .schema import bring_up_to_date, lock_schema
+from .tables import work_metadata
 
-BUSY_SECONDS = 30
+BUSY_SECONDS = 30.0
 
 
 def open_database(url: str | None = None) -> Engine:
     """The database at a SQLAlchemy URL, or a SQLite file in the user's data folder."""
-    try:
-        target = make_url(url or f"sqlite:///{default_file()}")
-    except ArgumentError:
-        message = "LS_CROWD_DATABASE_URL is no database address; use something like sqlite:///file.db."
-        raise UnusableInput(message) from None
-    where = target.render_as_string(hide_password=True)
-    try:
-        if target.get_backend_name() == "sqlite" and target.database not in (None, "", ":memory:"):
-            Path(str(target.database)).parent.mkdir(parents=True, exist_ok=True)
-        engine = create_engine(target)
-    except (NoSuchModuleError, ImportError):
-        message = f"LS_CROWD_DATABASE_URL {where} needs a driver that is not there; use sqlite, or install it."
-        raise UnusableInput(message) from None
-    except OSError as error:
-        raise CrowdError(f"The folder of LS_CROWD_DATABASE_URL {where} cannot be made ({error.strerror}).") from None
-    if target.get_backend_name() == "sqlite":
-        event.listen(engine, "connect", _set_up_sqlite)
-    try:
-        metadata.create_all(engine)
-    except SQLAlchemyError as error:
-        message = f"The database {where} cannot be opened ({type(error).__name__}); check LS_CROWD_DATABASE_URL."
-        raise CrowdError(message) from None
-    return engine
+    return _open(_target(url), ["synchronous=FULL", f"busy_timeout={BUSY_SECONDS * 1000:.0f}"], bring_up_to_date)
+
+
+def open_work_list(url: str | None = None, busy_seconds: float = BUSY_SECONDS) -> Engine:
+    """The work list that belongs to a database: in it, or, with SQLite, in a file beside it.
+
+    Who cannot wait for a busy SQLite file says how long is too long.
+    """
+    target = _target(url)
+    if _is_file(target):
+        path = Path(str(target.database))
+        target = target.set(database=str(path.with_name(f"{path.stem}-work{path.suffix}")))
+    # A power cut may cost the last moments of it: every project is looked at when a worker starts.
+    return _open(target, ["synchronous=NORMAL", f"busy_timeout={busy_seconds * 1000:.0f}"], _make_work_list)
 
 
 def default_file() -> Path:
@@ -50,10 +44,65 @@ def default_file() -> Path:
     return Path(home) / "ls-crowd" / "ls-crowd.db"
 
 
-def _set_up_sqlite(connection: sqlite3.Connection, _: Any) -> None:
+def _target(url: str | None) -> URL:
+    try:
+        target = make_url(url or f"sqlite:///{default_file()}")
+    except ArgumentError:
+        message = "LS_CROWD_DATABASE_URL is no database address; use something like sqlite:///file.db."
+        raise UnusableInput(message) from None
+    if target.drivername in ("postgresql", "postgres"):
+        return target.set(drivername="postgresql+psycopg")
+    return target
+
+
+def _open(target: URL, pragmas: Sequence[str], set_up: Callable[[Engine], None]) -> Engine:
+    where = target.render_as_string(hide_password=True)
+    try:
+        if _is_file(target):
+            _make_file(Path(str(target.database)))
+        engine = create_engine(target, pool_pre_ping=not target.drivername.startswith("sqlite"))
+    except (NoSuchModuleError, ImportError):
+        message = (
+            f"LS_CROWD_DATABASE_URL {where} needs a driver that is not there; use sqlite, or for Postgres install"
+            " ls-crowd-plugin[postgres]."
+        )
+        raise UnusableInput(message) from None
+    except OSError as error:
+        raise CrowdError(f"The file of LS_CROWD_DATABASE_URL {where} cannot be made ({error.strerror}).") from None
+    if target.get_backend_name() == "sqlite":
+        event.listen(engine, "connect", partial(_set_up_sqlite, pragmas))
+    try:
+        set_up(engine)
+    except CrowdError:
+        engine.dispose()
+        raise
+    except SQLAlchemyError as error:
+        engine.dispose()
+        message = f"The database {where} cannot be opened ({type(error).__name__}); check LS_CROWD_DATABASE_URL."
+        raise CrowdError(message) from None
+    return engine
+
+
+def _is_file(target: URL) -> bool:
+    return target.get_backend_name() == "sqlite" and target.database not in (None, "", ":memory:")
+
+
+def _make_file(path: Path) -> None:
+    """For nobody else to read: it holds what people said and how they are judged."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        path.touch(mode=0o600)
+
+
+def _make_work_list(engine: Engine) -> None:
+    with engine.begin() as connection:
+        lock_schema(connection)
+        work_metadata.create_all(connection)
+
+
+def _set_up_sqlite(pragmas: Sequence[str], connection: sqlite3.Connection, _: Any) -> None:
     """Readers do not wait for a writer, a writer waits for another; rows go with the project they belong to."""
     cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode=WAL")
-    cursor.execute(f"PRAGMA busy_timeout={BUSY_SECONDS * 1000}")
-    cursor.execute("PRAGMA foreign_keys=ON")
+    for pragma in (*pragmas, "journal_mode=WAL", "foreign_keys=ON"):
+        cursor.execute(f"PRAGMA {pragma}")
     cursor.close()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Boolean, Column, Float, ForeignKey, Index, Integer, MetaData, String, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, Float, ForeignKey, Index, Integer, MetaData, String, Table, Text
 
 metadata = MetaData()
+work_metadata = MetaData()  # in SQLite a file of its own, so that recording an event never waits for the mirror
+
+Id = BigInteger().with_variant(Integer, "sqlite")  # SQLite's Integer is as large, and only it counts up by itself
 
 project = Table(
     "project",
     metadata,
-    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("id", Id, primary_key=True, autoincrement=False),
     Column("title", Text, nullable=False),
     Column("label_config", Text, nullable=False),
     Column("created_at", String(40), nullable=False),  # tells it from another server's project of the same number
@@ -21,7 +24,7 @@ project = Table(
 task = Table(
     "task",
     metadata,
-    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("id", Id, primary_key=True, autoincrement=False),
     Column("project", ForeignKey("project.id", ondelete="CASCADE"), nullable=False, index=True),
     Column("updated_at", String(40), nullable=False),
     Column("overlap", Integer, nullable=False),
@@ -32,17 +35,17 @@ task = Table(
 annotation = Table(
     "annotation",
     metadata,
-    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("id", Id, primary_key=True, autoincrement=False),
     Column("project", ForeignKey("project.id", ondelete="CASCADE"), nullable=False),
     Column("task", ForeignKey("task.id", ondelete="CASCADE"), nullable=False, index=True),
-    Column("annotator", Integer),
+    Column("annotator", Id),
     Column("result", Text, nullable=False),  # JSON as Label Studio gave it
     Column("skipped", Boolean, nullable=False),
     Column("ground_truth", Boolean, nullable=False),
     Column("copied", Boolean, nullable=False),  # of a prediction or of somebody else's annotation
     Column("created_at", String(40), nullable=False),
     Column("updated_at", String(40), nullable=False),
-    Column("updated_by", Integer),
+    Column("updated_by", Id),
     Column("lead_time", Float),
     Index("annotation_of_project", "project", "task", "annotator"),
 )
@@ -51,23 +54,23 @@ annotation = Table(
 trail = Table(
     "trail",
     metadata,
-    Column("id", Integer, primary_key=True),
-    Column("project", Integer, nullable=False, index=True),
-    Column("task", Integer, nullable=False),
-    Column("annotation", Integer, nullable=False, index=True),
+    Column("id", Id, primary_key=True),
+    Column("project", Id, nullable=False, index=True),
+    Column("task", Id, nullable=False),
+    Column("annotation", Id, nullable=False, index=True),
     Column("event", String(20), nullable=False),  # created, changed, reassigned (to another author), deleted
     Column("at", String(40), nullable=False),  # by the annotation itself
     Column("noticed", String(40), nullable=False),  # when the pull began that noticed it, by Label Studio's clock
-    Column("annotator", Integer),
-    Column("changed_by", Integer),
+    Column("annotator", Id),
+    Column("changed_by", Id),
     Column("result", Text, nullable=False),
 )
 
 gold = Table(
     "gold",
     metadata,
-    Column("project", Integer, primary_key=True, autoincrement=False),
-    Column("task", Integer, primary_key=True, autoincrement=False),
+    Column("project", Id, primary_key=True, autoincrement=False),
+    Column("task", Id, primary_key=True, autoincrement=False),
     Column("question", String(500), primary_key=True),
     Column("label", Text, nullable=False),
 )
@@ -76,8 +79,8 @@ gold = Table(
 written = Table(
     "written",
     metadata,
-    Column("project", Integer, primary_key=True, autoincrement=False),
-    Column("task", Integer, primary_key=True, autoincrement=False),
+    Column("project", Id, primary_key=True, autoincrement=False),
+    Column("task", Id, primary_key=True, autoincrement=False),
     Column("digest", String(64), nullable=False),
 )
 
@@ -85,8 +88,8 @@ written = Table(
 task_meta = Table(
     "task_meta",
     metadata,
-    Column("project", Integer, primary_key=True, autoincrement=False),
-    Column("task", Integer, primary_key=True, autoincrement=False),
+    Column("project", Id, primary_key=True, autoincrement=False),
+    Column("task", Id, primary_key=True, autoincrement=False),
     Column("digest", String(64), nullable=False),
 )
 
@@ -94,7 +97,7 @@ task_meta = Table(
 run = Table(
     "run",
     metadata,
-    Column("project", Integer, primary_key=True, autoincrement=False),
+    Column("project", Id, primary_key=True, autoincrement=False),
     Column("fingerprint", String(64), nullable=False),
     Column("version", String(100), nullable=False),  # the model version of ours that stands
     Column("summary", Text, nullable=False),  # JSON
@@ -104,7 +107,59 @@ run = Table(
 setting_before = Table(
     "setting_before",
     metadata,
-    Column("project", Integer, primary_key=True, autoincrement=False),
+    Column("project", Id, primary_key=True, autoincrement=False),
     Column("name", String(100), primary_key=True),
     Column("value", Text, nullable=False),  # JSON
+)
+
+# Secrets made by this project where none were given.
+secret = Table(
+    "secret",
+    metadata,
+    Column("name", String(100), primary_key=True),
+    Column("value", Text, nullable=False),
+)
+
+# The work list: a project has something to do while `wanted` is ahead of `done`. Times are seconds since 1970 by the
+# database's clock, which all machines share.
+work = Table(
+    "work",
+    work_metadata,
+    Column("project", Id, primary_key=True, autoincrement=False),
+    Column("wanted", Id, nullable=False),
+    Column("done", Id, nullable=False),
+    Column("first_wanted", Float(53), nullable=False),  # when the oldest event came that is not done
+    Column("not_before", Float(53), nullable=False),
+    Column("lease_until", Float(53), nullable=False),
+    Column("owner", String(200), nullable=False),
+    Column("attempts", Integer, nullable=False),  # begun since the last that ended
+    Column("last_done", Float(53)),
+    Column("last_error", Text),
+    Column("snapshot", Text),  # JSON: what the list of projects said when it was last polled
+)
+
+# What only one of several workers does at a time, and when it is due next.
+duty = Table(
+    "duty",
+    work_metadata,
+    Column("name", String(100), primary_key=True),
+    Column("due", Float(53), nullable=False),
+)
+
+# Workers that are alive, and what they last met in Label Studio.
+worker = Table(
+    "worker",
+    work_metadata,
+    Column("name", String(200), primary_key=True),
+    Column("seen", Float(53), nullable=False),
+    Column("trouble", Text),
+)
+
+# Sums over all passes of all workers, for the metrics.
+tally = Table(
+    "tally",
+    work_metadata,
+    Column("name", String(100), primary_key=True),
+    Column("label", String(100), primary_key=True),
+    Column("value", Float(53), nullable=False),
 )
