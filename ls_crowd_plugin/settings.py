@@ -1,6 +1,7 @@
 """One table of settings: their names, defaults, meanings and allowed values; help, docs and checks come from it.
 
-A setting comes from the environment, or from the TOML file that LS_CROWD_CONFIG names, under the same name.
+A setting comes from the environment, or from the TOML file that LS_CROWD_CONFIG names, under the same name. One that is
+secret may also be read from a file of its own, named by the same name with _FILE.
 """
 
 from __future__ import annotations
@@ -26,15 +27,26 @@ class Setting:
     default: str
     meaning: str
     allowed: tuple[str, ...] = ()  # empty: anything
+    secret: bool = False
+    least: float | None = None  # for numbers
 
 
 SETTINGS = (
     Setting("LS_CROWD_CONFIG", "", "a TOML file with any of these settings; the environment goes before it"),
     Setting("LABEL_STUDIO_URL", "", "address of Label Studio, for example http://localhost:8080"),
-    Setting("LABEL_STUDIO_API_KEY", "", "a personal access token, or a legacy token where those are switched on"),
-    Setting("LABEL_STUDIO_API_KEY_FILE", "", "a file that holds the key instead"),
+    Setting(
+        "LABEL_STUDIO_API_KEY",
+        "",
+        "a personal access token, or a legacy token where those are switched on",
+        secret=True,
+    ),
     Setting("LABEL_STUDIO_CA_BUNDLE", "", "file of the authority that signed Label Studio's certificate"),
-    Setting("LS_CROWD_DATABASE_URL", "", "SQLAlchemy URL; empty is a SQLite file in the user's data folder"),
+    Setting(
+        "LS_CROWD_DATABASE_URL",
+        "",
+        "SQLAlchemy URL, of SQLite or Postgres; empty is a SQLite file in the user's data folder",
+        secret=True,
+    ),
     Setting(
         "LS_CROWD_METHOD",
         "auto",
@@ -67,6 +79,25 @@ SETTINGS = (
         "off leaves people's scores out of what is written into Label Studio",
         ("on", "off"),
     ),
+    Setting("LS_CROWD_HOST", "127.0.0.1", "where the service listens; 0.0.0.0 is everywhere"),
+    Setting("LS_CROWD_PORT", "9090", "the port it listens at", least=1),
+    Setting("LS_CROWD_PUBLIC_URL", "", "where Label Studio reaches the service; empty is made of host and port"),
+    Setting(
+        "LS_CROWD_WEBHOOK_SECRET",
+        "",
+        "what a webhook must bring in the header X-LS-Crowd-Secret; empty has one made, and printed once",
+        secret=True,
+    ),
+    Setting(
+        "LS_CROWD_PASSWORD",
+        "",
+        "for the pages of the service; empty has one made, and printed once",
+        secret=True,
+    ),
+    Setting("LS_CROWD_PROJECTS", "", "ids of projects to look after without waiting for a webhook, or all"),
+    Setting("LS_CROWD_QUIET_SECONDS", "1", "how long nothing may have come before a project has its turn", least=0),
+    Setting("LS_CROWD_MAX_WAIT_SECONDS", "15", "how long it waits for that at most", least=0),
+    Setting("LS_CROWD_POLL_SECONDS", "60", "how often Label Studio is asked for what no webhook told", least=1),
 )
 
 
@@ -85,6 +116,16 @@ class Settings:
     when_complete: bool
     task_meta: str
     annotator_scores: bool
+    host: str
+    port: int
+    public_url: str
+    webhook_secret: str = field(repr=False)
+    password: str = field(repr=False)
+    projects: frozenset[int]
+    all_projects: bool
+    quiet_seconds: float
+    longest_seconds: float
+    poll_seconds: float
 
 
 def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
@@ -94,27 +135,36 @@ def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
         raise UnusableInput(
             "LABEL_STUDIO_URL is not set; set it to Label Studio's address, like http://localhost:8080."
         )
-    key = value["LABEL_STUDIO_API_KEY"] or _key_from_file(value["LABEL_STUDIO_API_KEY_FILE"])
-    if not key:
+    if not value["LABEL_STUDIO_API_KEY"]:
         raise UnusableInput(
             "LABEL_STUDIO_API_KEY is not set; set it to an access token from Account & Settings in Label Studio."
         )
-    try:
-        experts = frozenset(int(part) for part in value["LS_CROWD_EXPERTS"].split(",") if part.strip())
-    except ValueError:
-        raise UnusableInput("LS_CROWD_EXPERTS holds something else than user ids with commas between.") from None
+    everything = value["LS_CROWD_PROJECTS"].lower() == "all"
+    host, port = value["LS_CROWD_HOST"], int(_number(value, "LS_CROWD_PORT"))
+    if port > 65535:
+        raise UnusableInput(f"LS_CROWD_PORT is {port}; use a port below 65536.")
     return Settings(
         url=value["LABEL_STUDIO_URL"],
-        key=key,
+        key=value["LABEL_STUDIO_API_KEY"],
         ca_bundle=_existing(value, "LABEL_STUDIO_CA_BUNDLE"),
         database_url=value["LS_CROWD_DATABASE_URL"],
         method=value["LS_CROWD_METHOD"],
         apart=value["LS_CROWD_FIT"] == "apart",
-        experts=experts,
+        experts=_ids(value["LS_CROWD_EXPERTS"], "LS_CROWD_EXPERTS holds something else than user ids"),
         gold_field=value["LS_CROWD_GOLD_FIELD"],
         when_complete=value["LS_CROWD_WRITE_WHEN"] == "complete",
         task_meta=value["LS_CROWD_TASK_META"],
         annotator_scores=value["LS_CROWD_ANNOTATOR_SCORES"] == "on",
+        host=host,
+        port=port,
+        public_url=value["LS_CROWD_PUBLIC_URL"].rstrip("/") or f"http://{host}:{port}",
+        webhook_secret=value["LS_CROWD_WEBHOOK_SECRET"],
+        password=value["LS_CROWD_PASSWORD"],
+        projects=frozenset() if everything else _ids(value["LS_CROWD_PROJECTS"], "LS_CROWD_PROJECTS is not all or ids"),
+        all_projects=everything,
+        quiet_seconds=_number(value, "LS_CROWD_QUIET_SECONDS"),
+        longest_seconds=_number(value, "LS_CROWD_MAX_WAIT_SECONDS"),
+        poll_seconds=_number(value, "LS_CROWD_POLL_SECONDS"),
     )
 
 
@@ -122,8 +172,14 @@ def _values(environment: Mapping[str, str]) -> dict[str, str]:
     """Every setting by its name, checked against what it may be."""
     file = _file(environment.get("LS_CROWD_CONFIG", "").strip())
     values = {}
+
+    def given(name: str) -> str:
+        return environment.get(name, "").strip() or file.get(name, "").strip()
+
     for setting in SETTINGS:
-        value = environment.get(setting.name, "").strip() or file.get(setting.name, "").strip() or setting.default
+        value = given(setting.name) or setting.default
+        if setting.secret and not value:
+            value = _from_file(f"{setting.name}_FILE", given(f"{setting.name}_FILE"))
         if setting.allowed:
             value = value.lower()
             if value not in setting.allowed:
@@ -143,6 +199,7 @@ def _file(name: str) -> dict[str, str]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UnusableInput(f"LS_CROWD_CONFIG {name} is not TOML ({error}).") from None
     names = [setting.name for setting in SETTINGS if setting.name != "LS_CROWD_CONFIG"]
+    names += [f"{setting.name}_FILE" for setting in SETTINGS if setting.secret]
     unknown = sorted(found.keys() - set(names))
     if unknown:
         raise UnusableInput(f"LS_CROWD_CONFIG {name} holds {unknown[0]!r}, which is no setting; use {_either(names)}.")
@@ -165,15 +222,33 @@ def _existing(value: Mapping[str, str], name: str) -> str:
     return value[name]
 
 
-def _key_from_file(name: str) -> str:
+def _ids(value: str, complaint: str) -> frozenset[int]:
+    try:
+        return frozenset(int(part) for part in value.split(",") if part.strip())
+    except ValueError:
+        raise UnusableInput(f"{complaint} with commas between.") from None
+
+
+def _number(value: Mapping[str, str], name: str) -> float:
+    least = next(setting.least for setting in SETTINGS if setting.name == name) or 0.0
+    try:
+        number = float(value[name])
+    except ValueError:
+        number = float("nan")
+    if not least <= number < float("inf"):
+        raise UnusableInput(f"{name} is {value[name]!r}; use a number, {least:g} or more.")
+    return number
+
+
+def _from_file(setting: str, name: str) -> str:
     if not name:
         return ""
     try:
-        key = Path(name).read_text(encoding="utf-8").strip()
+        secret = Path(name).read_text(encoding="utf-8").strip()
     except OSError as error:
-        raise UnusableInput(f"LABEL_STUDIO_API_KEY_FILE {name} cannot be read ({error.strerror}).") from None
+        raise UnusableInput(f"{setting} {name} cannot be read ({error.strerror}).") from None
     except UnicodeDecodeError:
-        raise UnusableInput(f"LABEL_STUDIO_API_KEY_FILE {name} is not text; put the key alone into it.") from None
-    if not key:
-        raise UnusableInput(f"LABEL_STUDIO_API_KEY_FILE {name} is empty; put the key into it.")
-    return key
+        raise UnusableInput(f"{setting} {name} is not text; put the secret alone into it.") from None
+    if not secret:
+        raise UnusableInput(f"{setting} {name} is empty; put the secret into it.")
+    return secret

@@ -25,7 +25,43 @@ def test_have_defaults() -> None:
         when_complete=False,
         task_meta="auto",
         annotator_scores=True,
+        host="127.0.0.1",
+        port=9090,
+        public_url="http://127.0.0.1:9090",
+        webhook_secret="",
+        password="",
+        projects=frozenset(),
+        all_projects=False,
+        quiet_seconds=1.0,
+        longest_seconds=15.0,
+        poll_seconds=60.0,
     )
+
+
+@pytest.mark.parametrize("name", [setting.name for setting in SETTINGS if setting.secret])
+def test_that_are_secret_show_nowhere_and_may_be_in_a_file(name: str, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("sqlite:///hidden\n", encoding="utf-8")
+    given = {other: value for other, value in LEAST.items() if other != name}
+    found = read_settings({**given, f"{name}_FILE": str(tmp_path / "secret")})
+    assert "sqlite:///hidden" in vars(found).values()
+    assert "hidden" not in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("LS_CROWD_PORT", "99999"),
+        ("LS_CROWD_PORT", "0"),
+        ("LS_CROWD_PORT", "http"),
+        ("LS_CROWD_QUIET_SECONDS", "-1"),
+        ("LS_CROWD_POLL_SECONDS", "nan"),
+        ("LS_CROWD_POLL_SECONDS", "inf"),
+        ("LS_CROWD_PROJECTS", "some"),
+    ],
+)
+def test_numbers_that_make_no_sense_are_refused(name: str, value: str) -> None:
+    with pytest.raises(UnusableInput, match=name):
+        read_settings({**LEAST, name: value})
 
 
 def test_come_from_the_environment_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:

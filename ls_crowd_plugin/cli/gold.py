@@ -99,12 +99,10 @@ def _engine() -> Engine:
 
 def _config(project: int) -> Config:
     from ..controls import read_config
-    from ..labelstudio import Http, LabelStudio
     from ..settings import read_settings
+    from .parts import label_studio
 
-    settings = read_settings()
-    studio = LabelStudio(Http(settings.url, settings.key, verify=settings.ca_bundle or True))
-    return read_config(str(studio.project(project)["label_config"]))
+    return read_config(str(label_studio(read_settings()).project(project)["label_config"]))
 
 
 def _question(config: Config, asked: str | None) -> str:

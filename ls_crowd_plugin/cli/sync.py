@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -33,26 +34,20 @@ def sync(
     """
     if everything == bool(projects):
         raise click.UsageError("Name projects by their ids, or use --all.")
-    from ..labelstudio import Http, LabelStudio
-    from ..pipeline.sync import Options
     from ..pipeline.sync import sync as sync_project
     from ..settings import read_settings
     from ..store import open_database
+    from .parts import label_studio, options_of
 
     settings = read_settings()
-    studio = LabelStudio(Http(settings.url, settings.key, verify=settings.ca_bundle or True))
+    studio = label_studio(settings)
     engine = open_database(settings.database_url or None)
-    options = Options(
+    options = replace(
+        options_of(settings),
         method=method or settings.method,
-        apart=settings.apart,
         dry_run=dry_run,
         from_scratch=since_scratch,
         take_over=take_over,
-        annotator_scores=settings.annotator_scores,
-        experts=settings.experts,
-        gold_field=settings.gold_field,
-        when_complete=settings.when_complete,
-        task_meta=settings.task_meta,
     )
     wanted = [int(each["id"]) for each in studio.projects()] if everything else list(dict.fromkeys(projects))
     failed = []

@@ -27,12 +27,13 @@ class LabelStudio:
     def project(self, project: int) -> Json:
         return dict(self.http.get(f"/api/projects/{project}/"))
 
-    def projects(self) -> list[Json]:
-        """All projects the key may see, by id."""
+    def projects(self, told: Sequence[str] = ("title",)) -> list[Json]:
+        """All projects the key may see, by id, with what is to be told of them."""
+        include = ",".join(("id", *told))
         found: list[Json] = []
         page = 1
         while True:
-            answer = self.http.get("/api/projects/", page=page, page_size=100, include="id,title")
+            answer = self.http.get("/api/projects/", page=page, page_size=100, include=include)
             found += answer["results"]
             if not answer.get("next"):
                 return sorted(found, key=lambda each: int(each["id"]))
@@ -51,16 +52,26 @@ class LabelStudio:
         No page holds a task twice, but when tasks are deleted meanwhile, a later page may bring one again.
         """
         include = f"{TASK_FIELDS},data" if with_data else TASK_FIELDS
-        query: Json = {}
-        if since is not None:
-            changed = {"filter": "filter:tasks:updated_at", "operator": "greater", "type": "Datetime", "value": since}
-            query = {"filters": {"conjunction": "and", "items": [changed]}}
+        query = {} if since is None else _changed_after(since)
         return self._task_pages(project, include, "all", query, told)
 
     def tasks(self, project: int, ids: Collection[int], include: str) -> list[Json]:
         """Some tasks, by their ids, with the named fields."""
         query = {"selectedItems": {"all": False, "included": sorted(ids)}}
         return [task for page in self._task_pages(project, include, "all", query) for task in page] if ids else []
+
+    def changed_since(self, project: int, since: str) -> bool:
+        """Whether any task changed after a time; one request, whatever the answer."""
+        answer = self.http.get(
+            "/api/tasks",
+            project=project,
+            fields="task_only",
+            include="id",
+            page=1,
+            page_size=1,
+            query=json.dumps(_changed_after(since)),
+        )
+        return bool(answer["tasks"])
 
     def task_ids(self, project: int) -> set[int]:
         """The ids of all tasks, without anything else."""
@@ -144,3 +155,8 @@ class LabelStudio:
 
     def change_project(self, project: int, changes: Json) -> None:
         self.http.patch(f"/api/projects/{project}/", changes)
+
+
+def _changed_after(since: str) -> Json:
+    changed = {"filter": "filter:tasks:updated_at", "operator": "greater", "type": "Datetime", "value": since}
+    return {"filters": {"conjunction": "and", "items": [changed]}}

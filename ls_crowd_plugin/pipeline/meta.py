@@ -33,6 +33,7 @@ class Copied:
 
     written: int = 0
     waiting: int = 0  # tasks not finished or not quiet yet: for a later pass
+    soon: int = 0  # those of them that only lack quiet
     repaired: int = 0  # tasks whose counters had to be put right
 
 
@@ -48,7 +49,7 @@ def copy_into_tasks(
 ) -> Copied:
     """Brings `task.meta` of quiet tasks up to date with their predictions, and removes it where there is none."""
     outstanding = _outstanding(engine, project)
-    ready = _ready(engine, project, outstanding, unfinished_too, studio.http.server_time() - quiet)
+    finished, ready = _ready(engine, project, outstanding, unfinished_too, studio.http.server_time() - quiet)
     written = repaired = 0
     changed: set[int] = set()
     for done in range(0, len(ready) + BATCH, BATCH):  # one round more, to look at the last batch afterwards
@@ -72,7 +73,7 @@ def copy_into_tasks(
                 with engine.begin() as connection:
                     passes.remember_task_meta(connection, project, task, outstanding[task])
         told(min(done + len(batch), len(ready)), len(ready))
-    return Copied(written, len(outstanding) - len(ready), repaired)
+    return Copied(written, len(outstanding) - len(ready), finished - len(ready), repaired)
 
 
 def is_quiet(task: Mapping[str, Any], since: datetime) -> bool:
@@ -115,19 +116,16 @@ def _outstanding(engine: Engine, project: int) -> dict[int, str | None]:
 
 def _ready(
     engine: Engine, project: int, outstanding: Mapping[int, str | None], unfinished_too: bool, quiet_since: datetime
-) -> list[int]:
-    """Those of them that, as far as the mirror knows, are finished and quiet."""
+) -> tuple[int, list[int]]:
+    """How many of them are finished, as far as the mirror knows, and which of those are quiet."""
     with engine.connect() as connection:
         mirror = Mirror(connection, project)
         tasks = mirror.tasks()
         last: dict[int, str] = {}
         for each in mirror.annotations():
             last[each.task] = max(last.get(each.task, ""), each.updated_at)
-    return sorted(
-        task
-        for task in outstanding
-        if task in tasks and (unfinished_too or tasks[task].is_labeled) and _time(last.get(task, "")) <= quiet_since
-    )
+    finished = [task for task in sorted(outstanding) if task in tasks and (unfinished_too or tasks[task].is_labeled)]
+    return len(finished), [task for task in finished if _time(last.get(task, "")) <= quiet_since]
 
 
 def _time(text: str) -> datetime:

@@ -215,5 +215,11 @@ def upsert(connection: Connection, table: Any, row: dict[str, Any], changes: dic
     connection.execute(statement.on_conflict_do_update(index_elements=key, set_=changes))
 
 
+def insert_missing(connection: Connection, table: Any, row: dict[str, Any]) -> None:
+    """Inserts a row, unless there is one with its primary key."""
+    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
+    connection.execute(dialect.insert(table).values(row).on_conflict_do_nothing())
+
+
 def chunks(ids: Sequence[int]) -> Iterable[Sequence[int]]:
     return (ids[start : start + CHUNK] for start in range(0, len(ids), CHUNK))

@@ -1,0 +1,151 @@
+"""`ls-crowd serve`: the webhook receiver, the pages, and one worker in a process of its own."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import CrowdError, NotAllowed, Rejected, Unreachable
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+    from ..settings import Settings
+
+THREADS = 8
+BUSY_SECONDS = 0.5  # Label Studio gives up after one second
+RESTART_SECONDS = 1.0
+STOP_SECONDS = 30.0
+
+
+@click.command(short_help="The service: webhooks in, consensus out.")
+def serve() -> None:
+    """Receives Label Studio's webhooks, shows how projects stand, and runs a worker that keeps their consensus true.
+
+    Stops with SIGTERM or Ctrl-C; what was under way is ended, or done again at the next start.
+    """
+    from waitress.server import create_server
+
+    from ..log import LOG, line, log_to_stderr
+    from ..settings import read_settings
+    from ..store import WorkList, open_database, open_work_list
+    from ..web import create_app
+    from ..web.app import LARGEST_BODY
+
+    settings = read_settings()
+    log_to_stderr()
+    engine = open_database(settings.database_url or None)
+    work_engine = open_work_list(settings.database_url or None, BUSY_SECONDS)
+    _check_key(settings)
+    app = create_app(_parts(settings, engine, WorkList(work_engine)))
+    try:
+        server: Any = create_server(
+            app,
+            host=settings.host,
+            port=settings.port,
+            threads=THREADS,
+            max_request_body_size=LARGEST_BODY,
+            channel_timeout=30,
+            ident="",
+        )
+    except OSError as error:
+        raise CrowdError(
+            f"The service cannot listen at {settings.host}:{settings.port} ({error.strerror}); choose another"
+            " LS_CROWD_HOST or LS_CROWD_PORT."
+        ) from None
+    worker = _Supervised()
+    worker.start()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _leave)
+    LOG.info(line("serving", at=f"http://{settings.host}:{settings.port}", webhooks=f"{settings.public_url}/webhook"))
+    try:
+        server.run()
+    finally:
+        LOG.info(line("stopping"))
+        server.close()
+        worker.stop()
+        engine.dispose()
+        work_engine.dispose()
+
+
+def _leave(*_: object) -> None:
+    raise SystemExit(0)
+
+
+def _check_key(settings: Settings) -> None:
+    """A wrong key is said now; a Label Studio that is not up yet is waited for."""
+    from ..labelstudio import Http, LabelStudio
+    from ..log import LOG, line
+
+    http = Http(settings.url, settings.key, verify=settings.ca_bundle or True, timeout=(3, 10), sleep=lambda _: None)
+    try:
+        LabelStudio(http).projects()
+    except (NotAllowed, Rejected):
+        raise
+    except Unreachable as error:
+        LOG.warning(line("Label Studio is not there yet", why=str(error)))
+
+
+def _parts(settings: Settings, engine: Engine, work: Any) -> Any:
+    from werkzeug.security import generate_password_hash
+
+    from ..store.secrets import kept_secret
+    from ..web.app import Parts
+
+    password, new_password = (settings.password, False) if settings.password else kept_secret(engine, "password")
+    secret, new_secret = (
+        (settings.webhook_secret, False) if settings.webhook_secret else kept_secret(engine, "webhook secret")
+    )
+    if new_password:
+        click.echo(f"Password for the pages, shown this once: {password}")
+    if new_secret:
+        click.echo(f"Webhook secret (header X-LS-Crowd-Secret), shown this once: {secret}")
+    return Parts(
+        engine=engine,
+        work=work,
+        webhook_secret=secret,
+        password_hash=generate_password_hash(password),
+        session_key=kept_secret(engine, "session key")[0],
+        quiet_seconds=settings.quiet_seconds,
+        longest_seconds=settings.longest_seconds,
+    )
+
+
+class _Supervised:
+    """A worker process that is started again whenever it dies, until it is to stop."""
+
+    def __init__(self) -> None:
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._keep, daemon=True)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        process = self._process
+        if process is not None and process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self._thread.join(5)
+
+    def _keep(self) -> None:
+        from ..log import LOG, line
+
+        command = [sys.executable, "-m", "ls_crowd_plugin", "worker", "--supervised"]
+        while not self._stopping.is_set():
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE)  # noqa: S603
+            code = self._process.wait()
+            if not self._stopping.is_set():
+                LOG.error(line("worker ended and is started again", code=code))
+                self._stopping.wait(RESTART_SECONDS)

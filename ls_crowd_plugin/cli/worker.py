@@ -1,0 +1,52 @@
+"""`ls-crowd worker`: a worker alone; any number of them, on any number of machines that share a database."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+
+import click
+
+
+@click.command(short_help="A worker alone, beside others.")
+@click.option("--supervised", is_flag=True, hidden=True, help="Stops when stdin ends, that is, with its parent.")
+def worker(supervised: bool) -> None:
+    """Keeps the consensus of projects true that webhooks or polling report as changed, until it is stopped."""
+    from ..log import log_to_stderr
+    from ..pipeline.worker import Worker
+    from ..settings import read_settings
+    from ..store import WorkList, open_database, open_work_list
+    from .parts import label_studio, options_of
+
+    settings = read_settings()
+    log_to_stderr()
+    engine, work_engine = open_database(settings.database_url or None), open_work_list(settings.database_url or None)
+    working = Worker(
+        label_studio(settings),
+        engine,
+        WorkList(work_engine),
+        options_of(settings),
+        projects=settings.projects,
+        all_projects=settings.all_projects,
+        poll_seconds=settings.poll_seconds,
+    )
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: working.stop())
+    if supervised:
+        threading.Thread(target=_stop_with_parent, args=(working.stop,), daemon=True).start()
+    try:
+        working.run()
+    finally:
+        engine.dispose()
+        work_engine.dispose()
+
+
+def _stop_with_parent(stop: object) -> None:
+    """stdin is a pipe whose other end the parent holds: it ends when the parent does, however that happens."""
+    sys.stdin.buffer.read()
+    if callable(stop):
+        stop()
+    threading.Event().wait(60)  # a pass may still be ended in order
+    os._exit(1)

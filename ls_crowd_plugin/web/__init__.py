@@ -1,0 +1,5 @@
+"""Flask: webhook receiver, pages behind a login, metrics, health."""
+
+from .app import create_app
+
+__all__ = ["create_app"]
