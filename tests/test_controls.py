@@ -490,6 +490,29 @@ def test_a_field_with_known_labels_is_read(value: Any, labels: dict[str, str] | 
     assert KNOWN.read_field(value) == labels
 
 
+def test_choices_may_stand_inside_views() -> None:
+    config = config_of(
+        '<Choices name="c" toName="text"><View><Choice value="a"/></View><View><Choice value="b"/></View></Choices>'
+    )
+    assert config.questions == (Question("c", ("a", "b")),)
+
+
+def test_a_control_repeated_for_items_is_left_out() -> None:
+    config = config_of(
+        '<Repeater on="$list" indexFlag="{{idx}}"><Choices name="c_{{idx}}" toName="text"><Choice value="a"/></Choices>'
+        "</Repeater>"
+    )
+    assert (config.questions, [each.name for each in config.left_out]) == ((), ["c_{{idx}}"])
+
+
+@pytest.mark.parametrize(
+    "result",
+    [[None], ["text"], [item("mood", None)], [item("mood", "good")], [item("mood", {"choices": ["good"]}), 5]],  # type: ignore[arg-type]
+)
+def test_an_item_that_cannot_be_read_is_not_taken_for_an_empty_control(result: list[Any]) -> None:
+    assert config_of(SINGLE.format("")).read(result) == {}
+
+
 def test_a_field_with_known_labels_may_name_paths() -> None:
     tree = KNOWN.questions
     paths = [question.name for question in tree if question.name.startswith("kind: ")]

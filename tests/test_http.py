@@ -531,9 +531,17 @@ class TestTaskPages:
         list(LabelStudio(http).task_pages(7, told=lambda done, total: told.append((done, total))))
         assert told == [(2, 3), (3, 3)]
 
-    def test_end_well_if_the_last_task_goes_while_they_are_read(self, server: Server, http: Http) -> None:
-        server.replies = [Reply(body={"total": 3, "tasks": [{"id": 1}, {"id": 2}]}), Reply(404)]
-        assert LabelStudio(http).task_ids(7) == {1, 2}
+    def test_are_read_from_the_start_if_the_last_one_goes_meanwhile(self, server: Server, http: Http) -> None:
+        """A task of the first page went, so what was on the last page is on the first now."""
+        before, after = ({"total": 3, "tasks": [{"id": 1}, {"id": 2}]}, {"total": 2, "tasks": [{"id": 2}, {"id": 3}]})
+        server.replies = [Reply(body=before), Reply(404), Reply(body=after)]
+        assert LabelStudio(http).task_ids(7) == {1, 2, 3}
+
+    def test_that_never_end_well_are_an_error(self, server: Server, http: Http) -> None:
+        page = Reply(body={"total": 3, "tasks": [{"id": 1}, {"id": 2}]})
+        server.replies = [page, Reply(404)] * 20
+        with pytest.raises(NotThere):
+            LabelStudio(http).task_ids(7)
 
     def test_ask_only_for_what_changed(self, server: Server, http: Http) -> None:
         server.replies = [Reply(body={"total": 0, "tasks": []})]

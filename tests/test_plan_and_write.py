@@ -405,10 +405,18 @@ class TestDesiredPredictions:
         found = predictions_of(crowd_of_five({}, SAID), "gem", annotator_scores=False)
         assert all(about(each)["annotators"] == {} for each in found.values())
 
-    def test_are_the_same_labels_and_scores_with_people_switched_off(self) -> None:
+    def test_are_rewritten_when_people_are_switched_off(self) -> None:
         crowd = crowd_of_five({}, SAID)
         on, off = (predictions_of(crowd, "gem", scores) for scores in (True, False))
-        assert [each.digest for each in on.values()] == [each.digest for each in off.values()]
+        assert [each.score for each in on.values()] == [each.score for each in off.values()]
+        assert not {each.digest for each in on.values()} & {each.digest for each in off.values()}
+
+    @pytest.mark.parametrize("method", ["gem", "neg"])
+    def test_of_gold_tasks_do_not_give_them_away_by_their_difficulty(self, method: str) -> None:
+        """Two tasks with the same answers, of which one is known to be answered wrongly by all."""
+        said = {**SAID, 98: ["good"] * 5, 99: ["good"] * 5}
+        found = predictions_of(crowd_of_five({(99, "mood"): "bad"}, said), method)
+        assert about(found[98])["difficulty"] == about(found[99])["difficulty"]
 
     @pytest.mark.parametrize("method", ["plu", "gem", "sw"])
     def test_of_gold_tasks_say_what_the_crowd_says(self, method: str) -> None:
@@ -710,6 +718,53 @@ class TestPasses:
         studio.held[3]["overlap"] = 3
         run(studio, engine, when_complete=True)
         assert sorted(studio.labels()) == [1, 3, 4, 5]
+
+    def test_count_gold_for_a_task_being_complete(self, engine: Engine) -> None:
+        """As Label Studio does: or probes would show by lacking a prediction."""
+        studio = answered(FEW)
+        studio.say(2, 9, "good")
+        for task in studio.held.values():
+            task["overlap"] = 4
+        run(studio, engine, when_complete=True, experts={9})
+        assert sorted(studio.labels()) == [2]
+
+    def test_leave_what_stands_if_nothing_new_is_taken(self, engine: Engine) -> None:
+        studio = answered(MANY)
+        run(studio, engine)
+        before = studio.labels()
+        for task in MANY:
+            turn(studio, task)
+        studio.dropped = set(MANY)
+        run(studio, engine)
+        assert studio.labels() == before
+
+    def test_do_not_take_over_from_a_model_chosen_meanwhile(self, engine: Engine) -> None:
+        studio = answered(FEW)
+        studio.breaks, studio.after_done = {1: lambda: studio.facts.update(model_version="their-model")}, True
+        run(studio, engine)
+        assert studio.facts["model_version"] == "their-model"
+
+    def test_put_right_what_somebody_changed_in_our_predictions(
+        self, engine: Engine, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """As many stand as should, so only comparing one by one tells; that is done from time to time."""
+        studio = answered(FEW)
+        run(studio, engine)
+        studio.standing[min(studio.standing)]["result"] = says("good")
+        monkeypatch.setattr("ls_crowd_plugin.pipeline.sync.COMPARE_SECONDS", 0.0)
+        run(studio, engine)
+        assert studio.labels()[1] == ["good"]
+        studio.standing[min(studio.standing)]["result"] = says("bad")
+        run(studio, engine)
+        assert studio.labels()[1] == ["good"]
+
+    @pytest.mark.parametrize("result", [None, {"x": 1}, "x", [None]])
+    def test_put_right_what_is_no_prediction_at_all(self, result: Any, engine: Engine) -> None:
+        studio = answered(FEW)
+        number = studio.add(1)
+        studio.standing[number]["result"] = result
+        run(studio, engine)
+        assert studio.labels()[1] == ["good"]
 
     def test_compute_nothing_if_nothing_changed(self, engine: Engine) -> None:
         studio = answered(FEW)

@@ -325,7 +325,7 @@ class TestDatabase:
         put(known, (task(1), [annotation(10)]))
         other = sqlite3.connect(str(known.url.database))
         try:
-            assert other.execute("SELECT annotator FROM annotation").fetchall() == [(5,)]
+            assert other.execute("SELECT annotator FROM crowd_annotation").fetchall() == [(5,)]
         finally:
             other.close()
 
@@ -401,8 +401,9 @@ class Studio(LabelStudio):
         self.held: dict[int, dict[str, Any]] = {}
         self.since: list[str | None] = []  # of every reading of tasks, what it was asked for
         self.listings = 0  # of nothing but ids
-        self.facts = {"created_at": NOON}
+        self.facts: dict[str, Any] = {"created_at": NOON}
         self.deleted = False
+        self.others = [8]  # projects beside the one
         self.http.get = self._get  # type: ignore[method-assign]
         self.http.server_time = lambda: self.now  # type: ignore[method-assign]
         self.after_page: list[Any] = []  # what happens on the server once a page is out
@@ -439,6 +440,8 @@ class Studio(LabelStudio):
                 "label_config": "<View/>",
                 **self.facts,
             }
+        if path == "/api/projects/":
+            return {"results": [{"id": each} for each in self.others], "next": None}
         assert path == "/api/tasks"
         since = json.loads(asked["query"])["filters"]["items"][0]["value"] if "query" in asked else None
         if asked["include"] == "id":
@@ -600,6 +603,30 @@ class TestPulling:
         with pytest.raises(ProjectGone, match="no longer in Label Studio"):
             self.pull(studio, engine)
         assert (held(engine), len(trail(engine))) == ([], 1)
+
+    @pytest.mark.parametrize("others", [[], [7, 8]], ids=["none", "itself"])
+    def test_of_a_project_that_only_seems_gone_forgets_nothing(
+        self, studio: Studio, engine: Engine, others: list[int]
+    ) -> None:
+        """A key that may see no project at all, or a gateway that answers 404 in Label Studio's place."""
+        studio.say(10, "good", of=1)
+        self.pull(studio, engine)
+        studio.deleted, studio.others = True, others
+        with pytest.raises(NotThere):
+            self.pull(studio, engine)
+        assert len(held(engine)) == 1
+
+    def test_reads_everything_again_when_the_answers_wanted_for_tasks_change(
+        self, studio: Studio, engine: Engine
+    ) -> None:
+        """Label Studio changes the tasks' overlap without moving their time."""
+        studio.say(10, "good", of=1)
+        studio.wait()
+        self.pull(studio, engine)
+        studio.held[1]["overlap"] = 5
+        studio.facts = {**studio.facts, "maximum_annotations": 5}
+        assert self.pull(studio, engine).tasks_read == 1
+        assert self.pull(studio, engine).tasks_read == 0
 
     def test_of_a_project_that_never_was_says_so(self, studio: Studio, engine: Engine) -> None:
         studio.deleted = True

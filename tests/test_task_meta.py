@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ls_crowd_plugin.pipeline.meta import is_quiet, right_counters, with_crowd
-from ls_crowd_plugin.pipeline.plan import VERSION
+from ls_crowd_plugin.pipeline.meta import is_about, is_quiet, right_counters, with_crowd
+from ls_crowd_plugin.pipeline.plan import VERSION, digest
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
 
@@ -16,7 +16,7 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
 def task(**changes: Any) -> dict[str, Any]:
     said = {"updated_at": "2026-01-01T11:00:00.5Z", "was_cancelled": False, "completed_by": 5}
     prediction = {"model_version": VERSION, "result": [{"value": {}, "meta": {"crowd": {"answers": 1}}}]}
-    given = {
+    given: dict[str, Any] = {
         "meta": {"theirs": 1},
         "annotations": [said],
         "predictions": [prediction],
@@ -52,6 +52,33 @@ class TestMeta:
 
     def test_of_an_empty_consensus_is_nothing(self) -> None:
         assert with_crowd(task(predictions=[{"model_version": VERSION, "result": []}])) is None
+
+
+class TestIsAbout:
+    """A task is done with only if our one prediction on it is the one that was meant."""
+
+    def wanted(self, score: float | None = None) -> str:
+        return digest([{"value": {}, "meta": {"crowd": {"answers": 1}}}], score)
+
+    def test_the_one_prediction_that_was_meant(self) -> None:
+        assert is_about(task(), self.wanted())
+
+    def test_not_another(self) -> None:
+        assert not is_about(task(), self.wanted(0.5))
+
+    def test_not_two(self) -> None:
+        assert not is_about(task(predictions=task()["predictions"] * 2), self.wanted())
+
+    def test_not_none(self) -> None:
+        assert not is_about(task(predictions=[]), self.wanted())
+
+    def test_none_where_none_was_meant(self) -> None:
+        assert is_about(task(predictions=[]), None)
+        assert not is_about(task(), None)
+
+    @pytest.mark.parametrize("result", [None, {}, "x", [None], [["x"]]])
+    def test_not_what_somebody_else_wrote_under_our_name(self, result: Any) -> None:
+        assert not is_about(task(predictions=[{"model_version": VERSION, "result": result}]), self.wanted())
 
 
 class TestQuiet:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import subprocess
 import threading
 import time
 from collections import Counter
@@ -12,6 +14,7 @@ import pytest
 from sqlalchemy import Engine, create_engine, select, text
 
 from ls_crowd_plugin.errors import CrowdError
+from ls_crowd_plugin.pipeline.hold import Busy, holding, own_name
 from ls_crowd_plugin.store import WorkList, open_database, open_work_list, tables
 from ls_crowd_plugin.store.work import LONGEST_PAUSE, PATIENT_ATTEMPTS, pause
 
@@ -139,7 +142,52 @@ class TestClaiming:
         work.release("a")
         claim = work.claim("b")
         assert claim is not None
-        assert (claim.project, claim.attempts) == (3, 1)
+        assert claim.project == 3
+
+
+class TestHolding:
+    """A project is passed over by one at a time, also where it is not on the list."""
+
+    def test_is_for_one(self, work: WorkList) -> None:
+        assert (work.hold(3, "a"), work.hold(3, "b"), work.hold(4, "b")) == (True, False, True)
+
+    def test_is_kept_by_holding_again(self, work: WorkList) -> None:
+        assert (work.hold(3, "a", lease=0.0), work.hold(3, "a"), work.hold(3, "b")) == (True, True, False)
+
+    def test_ends_with_its_lease(self, work: WorkList) -> None:
+        assert (work.hold(3, "a", lease=0.0), work.hold(3, "b")) == (True, True)
+
+    def test_ends_by_letting_go(self, work: WorkList) -> None:
+        work.hold(3, "a")
+        work.let_go(3, "b")
+        assert not work.hold(3, "b")
+        work.let_go(3, "a")
+        assert work.hold(3, "b")
+
+    def test_by_a_dead_process_of_this_machine_ends_at_once(self, work: WorkList) -> None:
+        process = subprocess.Popen(["true"])
+        process.wait()
+        dead = f"{socket.gethostname()}-{process.pid}-abc"
+        work.hold(3, dead)
+        work.want(4)
+        claimed(work, dead)
+        with holding(work, 3, own_name()):
+            assert claimed(work, "b") == 4
+
+    @pytest.mark.parametrize("owner", ["elsewhere-1-abc", own_name(), "strange"])
+    def test_by_a_living_process_or_another_machine_is_respected(self, work: WorkList, owner: str) -> None:
+        work.hold(3, owner)
+        with pytest.raises(Busy, match="Project 3 is being worked on"), holding(work, 3, "me"):
+            pass
+
+    def test_that_was_lost_is_told(self, work: WorkList) -> None:
+        with holding(work, 3, "slow", lease=0.2) as held:
+            work.let_go(3, "slow")
+            work.hold(3, "quick")
+            until = time.monotonic() + 20
+            while held():
+                assert time.monotonic() < until
+                time.sleep(0.01)
 
 
 class TestFailing:
@@ -244,7 +292,7 @@ class TestSchema:
     def count(self, url: str, *names: str) -> list[int]:
         engine = open_database(url)
         with engine.connect() as connection:
-            found = [len(connection.execute(select(tables.metadata.tables[name])).all()) for name in names]
+            found = [len(connection.execute(select(tables.metadata.tables[f"crowd_{name}"])).all()) for name in names]
         engine.dispose()
         return found
 
@@ -263,7 +311,7 @@ class TestSchema:
         open_database(database_url).dispose()
         raw = _raw(database_url)
         with raw.begin() as connection:
-            connection.execute(text("UPDATE schema SET version = 99"))
+            connection.execute(text("UPDATE crowd_schema SET version = 99"))
         raw.dispose()
         with pytest.raises(CrowdError, match=r"schema 99, .*; install a newer one"):
             open_database(database_url)

@@ -194,10 +194,15 @@ class _Skill:
 
     def lifted_posterior(self) -> tuple[Floats, Floats]:
         """[O], [I] what the crowd says with the gold labels lifted."""
+        share, unchosen, node = self._lifted()
+        return (share * node[self.answers.option_item]).sum(1), (unchosen * node).sum(1)
+
+    def _lifted(self) -> tuple[Floats, Floats, Floats]:
+        """[O, G], [I, G], [I, G]: each label's and each unchosen label's share at every node, and the nodes' posterior,
+        with the gold labels lifted."""
         share, unchosen, total = normalise(self.answers, self.ratio, np.zeros((len(self.answers.items), 1)))
         joint = self.base + total + self.log_node
-        node = np.exp(joint - _log_sum(joint)[:, None])
-        return (share * node[self.answers.option_item]).sum(1), (unchosen * node).sum(1)
+        return share, unchosen, np.exp(joint - _log_sum(joint)[:, None])
 
     def weight(self) -> Floats:
         """[J] nats that one answer adds to the label it names, over tasks of all difficulties."""
@@ -207,8 +212,8 @@ class _Skill:
         return np.asarray((weight * answered).sum(1) / np.maximum(answered.sum(1), 1))
 
     def difficulty(self) -> Floats:
-        """[I] posterior mean of D_i."""
-        return self.node @ self.nodes
+        """[I] posterior mean of D_i by what the crowd says: a gold label would show in it and give a probe away."""
+        return self._lifted()[2] @ self.nodes
 
 
 def _nodes(spread: float) -> tuple[Floats, Floats]:

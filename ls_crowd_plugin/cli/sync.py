@@ -12,6 +12,8 @@ from .aggregate import METHODS
 from .progress import ProgressDisplay
 from .summary import VERDICTS, shown
 
+WAIT_SECONDS = 30.0  # for a worker that is at the same project
+
 if TYPE_CHECKING:
     from ..pipeline.plan import Plan
     from ..pipeline.sync import Report
@@ -34,14 +36,18 @@ def sync(
     """
     if everything == bool(projects):
         raise click.UsageError("Name projects by their ids, or use --all.")
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from ..pipeline.hold import holding, own_name
     from ..pipeline.sync import sync as sync_project
     from ..settings import read_settings
-    from ..store import open_database
+    from ..store import WorkList, open_database, open_work_list
     from .parts import label_studio, options_of
 
     settings = read_settings()
     studio = label_studio(settings)
     engine = open_database(settings.database_url or None)
+    work, name = WorkList(open_work_list(settings.database_url or None)), own_name()
     options = replace(
         options_of(settings),
         method=method or settings.method,
@@ -53,7 +59,7 @@ def sync(
     failed = []
     for project in wanted:
         try:
-            with ProgressDisplay() as display:
+            with ProgressDisplay() as display, holding(work, project, name, wait=WAIT_SECONDS):
 
                 def told(stage: str, done: int, total: int, display: ProgressDisplay = display) -> None:
                     display(f"Project {project}: {stage}", done / max(total, 1))  # noqa: B023
@@ -62,9 +68,11 @@ def sync(
         except ProjectGone as gone:
             click.echo(str(gone))
             continue
-        except CrowdError as error:
+        except (CrowdError, SQLAlchemyError) as error:
             failed.append(project)
-            click.echo(f"Project {project} was not done: {error}", err=True)
+            known = isinstance(error, CrowdError)
+            why = str(error) if known else f"the database did not do what it should ({type(error).__name__})."
+            click.echo(f"Project {project} was not done: {why}", err=True)
             continue
         click.echo(_said(report, dry_run))
         for warning in report.warnings:

@@ -52,11 +52,12 @@ class Config:
         return Config(controls, self.left_out)
 
     def read(self, result: Sequence[Item]) -> dict[str, str]:
-        """Question → label: what one annotation says."""
+        """Question → label: what one annotation says; what cannot be read says nothing, not even "none"."""
         items = _by_control(result)
         return {
             question: label
             for control in self.controls
+            if _readable(result, control.name)
             for question, label in control.read(items.get(control.name, [])).items()
         }
 
@@ -153,6 +154,8 @@ def _reason_to_leave_out(element: Element) -> str:
         return "it is about regions, not about the task"
     if _true(element.get("perItem")):
         return "it is about items of a list, not about the task"
+    if "{{" in (element.get("name") or ""):
+        return "it is repeated for items of a list"
     if element.tag not in KINDS:
         return "it is not categorical"
     if element.tag == "Choices" and not element.findall(".//Choice"):
@@ -169,7 +172,10 @@ def _walk(element: Element, conditional: bool) -> Iterator[tuple[Element, bool]]
 
 
 def _paths(element: Element, above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    for choice in element.findall("Choice"):
+    for choice in element:
+        if choice.tag != "Choice":  # a View to arrange them, say
+            yield from _paths(choice, above)
+            continue
         name = choice.get("alias") or choice.get("value")
         if not name:
             continue
@@ -193,6 +199,14 @@ def _known(control: Control, said: Any) -> dict[str, str]:
         f"{control.name}: {path_name(tuple(map(str, label))) if isinstance(label, list) else label}" for label in chosen
     }
     return {name: YES if name in names else NO for name in labels} if names <= labels.keys() else {}
+
+
+def _readable(result: Sequence[Item], control: str) -> bool:
+    """Whether every item that is, or may be, about a control has the form of one."""
+    return all(
+        isinstance(item, dict) and (item.get("from_name") != control or isinstance(item.get("value"), dict))
+        for item in result
+    )
 
 
 def _by_control(result: Sequence[Item]) -> dict[str, list[Item]]:

@@ -12,6 +12,7 @@ from .http import Http
 Json = dict[str, Any]
 
 PAGE = 1000  # tasks a page: Label Studio's fastest
+MOST_TIMES_AGAIN = 5  # that the pages are read from the start because tasks vanish meanwhile
 TASK_FIELDS = (
     "id,updated_at,overlap,is_labeled,total_annotations,annotations,result,completed_by,was_cancelled,ground_truth,"
     "created_at,lead_time,updated_by,parent_prediction,parent_annotation"
@@ -85,17 +86,19 @@ class LabelStudio:
         query: Json,
         told: Callable[[int, int], None] | None = None,
     ) -> Iterator[list[Json]]:
-        done, page, most = 0, 1, 0
+        done, page, most, again = 0, 1, 0, 0
         asked = {"query": json.dumps(query)} if query else {}
         while True:
             try:
                 answer = self.http.get(
                     "/api/tasks", project=project, fields=fields, include=include, page=page, page_size=PAGE, **asked
                 )
-            except NotThere:
-                if page == 1:
+            except NotThere:  # past the end: tasks went, and later ones moved to pages already read
+                again += 1
+                if page == 1 or again > MOST_TIMES_AGAIN:
                     raise
-                return  # the last tasks went while the pages were read
+                done, page, most = 0, 1, 0
+                continue
             try:
                 total, tasks = int(answer["total"]), answer["tasks"]
             except (KeyError, TypeError):

@@ -25,6 +25,7 @@ class Crowd:
     gold: dict[Key, str] = field(default_factory=dict)
     label_set: dict[str, list[str]] = field(default_factory=dict)
     answered: dict[int, int] = field(default_factory=dict)  # task → how many annotators' answers count
+    present: dict[int, int] = field(default_factory=dict)  # task → how many people said anything, gold included
     warnings: list[str] = field(default_factory=list)
 
     def of(self, questions: Collection[str]) -> Crowd:
@@ -75,7 +76,8 @@ def crowd_of(
         if key not in newest or _newer(each, newest[key]):
             newest[key] = each
 
-    crowd = Crowd(config, warnings=warnings)
+    who = {(each.task, each.annotator) for each in usable}
+    crowd = Crowd(config, present=dict(Counter(task for task, _ in who)), warnings=warnings)
     for (task, annotator), each in sorted(newest.items(), key=lambda pair: pair[0]):
         said = config.read(each.items)
         for question, label in said.items():

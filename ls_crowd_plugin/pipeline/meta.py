@@ -7,24 +7,24 @@ read again just before, other keys of `meta` are kept, and the counters are read
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from sqlalchemy import Engine
 
+from ..errors import NotThere
 from ..labelstudio import LabelStudio
 from ..store import Mirror, passes
-from .write import is_ours
+from .plan import META, about, digest
+from .write import is_ours, objects
 
-KEY = "crowd"
-BATCH = 40  # tasks read together, and so the longest that a reading is old when a task is changed: some seconds
+BATCH = 30  # tasks read together, and so the longest that a reading is old when a task is changed: some seconds
 LARGEST_PROJECT = 2000  # tasks, up to which `auto` does it
-FIELDS = (
-    "id,meta,is_labeled,overlap,total_annotations,cancelled_annotations,annotations,updated_at,was_cancelled,"
-    "completed_by,predictions,model_version,result"
-)
+COUNTERS = "id,is_labeled,overlap,total_annotations,cancelled_annotations,annotations,was_cancelled,completed_by"
+FIELDS = f"{COUNTERS},meta,updated_at,predictions,model_version,result,score"
 
 
 @dataclass(frozen=True)
@@ -43,37 +43,40 @@ def copy_into_tasks(
     project: int,
     *,
     unfinished_too: bool,
+    copied_only: bool,
     skips_finish: bool,
     quiet: timedelta,
     told: Callable[[int, int], None] = lambda *_: None,
 ) -> Copied:
-    """Brings `task.meta` of quiet tasks up to date with their predictions, and removes it where there is none."""
-    outstanding = _outstanding(engine, project)
+    """Brings `task.meta` of quiet tasks up to date with their predictions, and removes it where there is none.
+
+    `copied_only`: only of tasks that have it already.
+    """
+    outstanding = _outstanding(engine, project, copied_only)
     finished, ready = _ready(engine, project, outstanding, unfinished_too, studio.http.server_time() - quiet)
     written = repaired = 0
-    changed: set[int] = set()
-    for done in range(0, len(ready) + BATCH, BATCH):  # one round more, to look at the last batch afterwards
+    for done in range(0, len(ready), BATCH):
         batch = ready[done : done + BATCH]
-        read = {int(task["id"]): task for task in studio.tasks(project, {*batch, *changed}, FIELDS)}
-        for task in sorted(changed & read.keys()):
-            counters = right_counters(read[task], skips_finish)
-            if counters:
-                studio.change_task(task, counters)
-                repaired += 1
         quiet_since = studio.http.server_time() - quiet
-        changed = set()
-        for task in batch:
-            now = read.get(task)
-            if now is not None and is_quiet(now, quiet_since) and (unfinished_too or now["is_labeled"]):
-                meta = with_crowd(now)
-                if meta is not None:
-                    studio.change_task(task, {"meta": meta})
-                    changed.add(task)
-                    written += 1
-                with engine.begin() as connection:
-                    passes.remember_task_meta(connection, project, task, outstanding[task])
-        told(min(done + len(batch), len(ready)), len(ready))
+        now = [
+            task
+            for task in studio.tasks(project, batch, FIELDS)
+            if is_quiet(task, quiet_since) and (unfinished_too or task["is_labeled"])
+        ]
+        right = [task for task in now if is_about(task, outstanding[int(task["id"])])]
+        changed = _change(studio, right)
+        repaired += _check(studio, project, changed, skips_finish)
+        with engine.begin() as connection:
+            for task in right:
+                passes.remember_task_meta(connection, project, int(task["id"]), outstanding[int(task["id"])])
+        written += len(changed)
+        told(done + len(batch), len(ready))
     return Copied(written, len(outstanding) - len(ready), finished - len(ready), repaired)
+
+
+def is_about(task: Mapping[str, Any], wanted: str | None) -> bool:
+    """Whether our prediction on a task is, alone, the one with the wanted digest, or none is wanted and none there."""
+    return [digest(result, score) for result, score in _ours(task)] == ([] if wanted is None else [wanted])
 
 
 def is_quiet(task: Mapping[str, Any], since: datetime) -> bool:
@@ -84,11 +87,10 @@ def is_quiet(task: Mapping[str, Any], since: datetime) -> bool:
 def with_crowd(task: Mapping[str, Any]) -> dict[str, Any] | None:
     """A task's `meta` with what our prediction on it says; None if that is what it is already."""
     before = task["meta"] if isinstance(task["meta"], dict) else {}
-    ours = [each["result"] for each in task["predictions"] if is_ours(each.get("model_version"))]
-    about = ours[0][0].get("meta", {}).get(KEY) if len(ours) == 1 and ours[0] else None
-    after = {name: value for name, value in before.items() if name != KEY}
-    if about is not None:
-        after[KEY] = about
+    after = {name: value for name, value in before.items() if name != META}
+    for result, _ in _ours(task):
+        if about(result):
+            after[META] = about(result)
     return None if after == before else after
 
 
@@ -107,11 +109,46 @@ def right_counters(task: Mapping[str, Any], skips_finish: bool) -> dict[str, Any
     return {**counters, "is_labeled": len(people) >= int(task["overlap"] or 1)}
 
 
-def _outstanding(engine: Engine, project: int) -> dict[int, str | None]:
+def _change(studio: LabelStudio, tasks: Sequence[Mapping[str, Any]]) -> set[int]:
+    """Writes the `meta` that differ; of which tasks."""
+    changed = set()
+    for task in tasks:
+        meta = with_crowd(task)
+        if meta is not None:
+            with suppress(NotThere):  # the task went meanwhile
+                studio.change_task(int(task["id"]), {"meta": meta})
+                changed.add(int(task["id"]))
+    return changed
+
+
+def _check(studio: LabelStudio, project: int, changed: set[int], skips_finish: bool) -> int:
+    """Reads the counters of changed tasks again, and puts right what a submit at the same moment left wrong."""
+    repaired, left = 0, changed
+    for _ in range(3):  # a repair is a change, too
+        wrong = {
+            int(task["id"]): counters
+            for task in studio.tasks(project, left, COUNTERS)
+            if (counters := right_counters(task, skips_finish))
+        }
+        for task, counters in wrong.items():
+            with suppress(NotThere):
+                studio.change_task(task, counters)
+        repaired, left = max(repaired, len(wrong)), set(wrong)
+    return repaired
+
+
+def _ours(task: Mapping[str, Any]) -> list[tuple[list[dict[str, Any]], float | None]]:
+    """Result and score of each of our predictions on a task."""
+    ours = (each for each in task["predictions"] if is_ours(each.get("model_version")))
+    return [(objects(each.get("result")), each.get("score")) for each in ours]
+
+
+def _outstanding(engine: Engine, project: int, copied_only: bool) -> dict[int, str | None]:
     """Tasks whose `meta` is not that of their present prediction, with its digest; None where there is none."""
     with engine.connect() as connection:
         present, copied = passes.written(connection, project), passes.task_meta(connection, project)
-    return {task: present.get(task) for task in present.keys() | copied.keys() if present.get(task) != copied.get(task)}
+    tasks = copied.keys() if copied_only else present.keys() | copied.keys()
+    return {task: present.get(task) for task in tasks if present.get(task) != copied.get(task)}
 
 
 def _ready(

@@ -13,6 +13,7 @@ from .crowd import Crowd
 from .findings import Findings, rounded
 
 VERSION = "crowd-consensus"  # every model version of ours begins with this
+META = "crowd"  # the key of ours in metadata
 
 # What calls cost, counted in single requests that create, change or delete one prediction, as measured on Label Studio
 # 1.23: an import also counts everything of every task in the project, deleting a version goes through it one by one.
@@ -103,7 +104,7 @@ def desired_predictions(crowd: Crowd, findings: Findings, annotator_scores: bool
     for task, asked in sorted(questions.items()):
         said = {question: findings.lifted(task, question) for question in asked}
         confidence = {question: rounded(sure) for question, (_, sure) in said.items()}
-        about = {
+        told = {
             "confidence": confidence,
             "difficulty": {question: rounded(findings.difficulty[task, question]) for question in asked},
             "answers": crowd.answered[task],
@@ -112,16 +113,26 @@ def desired_predictions(crowd: Crowd, findings: Findings, annotator_scores: bool
         }
         items = crowd.config.write({question: label for question, (label, _) in said.items()})
         if items:
-            items[0]["meta"] = {"crowd": about}
+            items[0]["meta"] = {META: told}
         score = min(sure for sure in confidence.values() if sure is not None)
         desired.append(Desired(task, items, score, digest(items, score)))
     return desired
 
 
 def digest(result: Sequence[Mapping[str, Any]], score: float | None) -> str:
-    """Tells predictions with the same labels and rounded score from others; metadata does not count."""
+    """Tells predictions with the same labels and rounded score from others. Of the metadata only counts whether they
+    hold people's scores, so that these go where they are switched off."""
     said = sorted(json.dumps([item.get("from_name"), item.get("value")], sort_keys=True) for item in result)
-    return hashlib.sha256(json.dumps([said, rounded(score)]).encode()).hexdigest()
+    scored = bool(about(result).get("annotators"))
+    return hashlib.sha256(json.dumps([said, rounded(score), scored]).encode()).hexdigest()
+
+
+def about(result: Any) -> dict[str, Any]:
+    """What a prediction of ours says in its metadata; empty for anything else."""
+    first = result[0] if isinstance(result, list) and result else None
+    meta = first.get("meta") if isinstance(first, dict) else None
+    found = meta.get(META) if isinstance(meta, dict) else None
+    return found if isinstance(found, dict) else {}
 
 
 def make_plan(desired: Sequence[Desired], existing: Sequence[Existing], *, tasks: int = 0, shown: str = "") -> Plan:

@@ -46,7 +46,8 @@ def pull(
     started = studio.http.server_time()
     with engine.begin() as connection:
         mirror = Mirror(connection, project)
-        mirror.describe(str(facts["title"]), str(facts["label_config"]), str(facts["created_at"]), gold_field)
+        read_with = json.dumps([gold_field, *_overlap_rule(facts)])
+        mirror.describe(str(facts["title"]), str(facts["label_config"]), str(facts["created_at"]), read_with)
         since = None if from_scratch else mirror.seen_until()
     reading = _Reading(studio, engine, project, gold_field, started.strftime(TIME), told)
     reading.read(since)
@@ -58,6 +59,12 @@ def pull(
     return Pulled(facts, reading.tasks, reading.changed, gone)
 
 
+def _overlap_rule(facts: dict[str, Any]) -> list[Any]:
+    """What decides about the tasks' overlap: when it changes, Label Studio changes them without saying so."""
+    cohort = facts.get("overlap_cohort_percentage", 100)
+    return [facts.get("maximum_annotations"), cohort, facts["task_number"] if cohort not in (None, 100) else None]
+
+
 def _facts(studio: LabelStudio, engine: Engine, project: int) -> dict[str, Any]:
     """The project as Label Studio describes it, if it is there and the one that is known."""
     with engine.connect() as connection:
@@ -65,7 +72,8 @@ def _facts(studio: LabelStudio, engine: Engine, project: int) -> dict[str, Any]:
     try:
         facts = studio.project(project)
     except NotThere:
-        if known is None:
+        others = [int(each["id"]) for each in studio.projects()]  # a gateway's 404 would be here, too
+        if known is None or not others or project in others:
             raise
         with engine.begin() as connection:
             Mirror(connection, project).forget()

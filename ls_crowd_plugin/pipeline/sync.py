@@ -29,6 +29,10 @@ from .write import Written, is_ours, settings_to_change, standing_predictions, w
 
 Told = Callable[[str, int, int], None]  # stage, done, total
 
+# That as many predictions of ours stand as were written does not say that nobody has changed one: so often they are
+# compared one by one.
+COMPARE_SECONDS = 3600.0
+
 
 @dataclass(frozen=True)
 class Options:
@@ -108,7 +112,7 @@ def _unchanged(this: _Pass, pulled: Pulled, fingerprint: str) -> Report | None:
     with this.engine.connect() as connection:
         last = passes.last_pass(connection, this.project)
         written = passes.written(connection, this.project)
-    if last is None or last.fingerprint != fingerprint or this.options.from_scratch:
+    if last is None or last.fingerprint != fingerprint or not _lately(last.compared) or this.options.from_scratch:
         return None
     settings, warning = settings_to_change(pulled.project, this.options.take_over, last.version)
     if settings or _standing(this) != ({last.version: len(written)} if written else {}):
@@ -128,6 +132,7 @@ def _changed(this: _Pass, pulled: Pulled, fingerprint: str) -> Report:
         crowd, complete = _crowd(this, config)
         if not crowd.tasks:
             _clear(this, pulled)
+            _copy(this, pulled)
             _say_why_nothing(this.project, config)
         findings = find(
             crowd,
@@ -138,7 +143,7 @@ def _changed(this: _Pass, pulled: Pulled, fingerprint: str) -> Report:
     with this.timed("plan"):
         desired = desired_predictions(crowd, findings, options.annotator_scores)
         desired = [each for each in desired if each.task in complete]
-        plan, warning = _plan(this, pulled, desired)
+        plan, warning, compared = _plan(this, pulled, desired)
         summary = {
             "tasks": len(crowd.answered),
             "answers": len(crowd.tasks),
@@ -155,7 +160,7 @@ def _changed(this: _Pass, pulled: Pulled, fingerprint: str) -> Report:
                 stands = {each.task: each.digest for each in desired if each.task not in written.refused}
                 passes.remember_written(connection, this.project, stands)
                 if not written.refused:
-                    passes.remember_pass(connection, this.project, fingerprint, plan.version, summary)
+                    passes.remember_pass(connection, this.project, fingerprint, plan.version, summary, compared)
     warnings = [*summary["warnings"], *([warning] if warning else []), *_refused(pulled, desired, plan, written)]
     title = str(pulled.project["title"])
     return Report(
@@ -185,7 +190,8 @@ def _crowd(this: _Pass, config: Config) -> tuple[Crowd, set[int]]:
         crowd.warnings.append(f"{reassigned} annotation(s) have got another author since they were first seen.")
     if not this.options.when_complete:
         return crowd, set(tasks)
-    return crowd, {task for task, answers in crowd.answered.items() if answers >= tasks[task].overlap}
+    # Gold counts here, as it does for Label Studio: or a probe would show by lacking a prediction.
+    return crowd, {task for task, people in crowd.present.items() if people >= tasks[task].overlap}
 
 
 def _say_why_nothing(project: int, config: Config) -> None:
@@ -206,22 +212,29 @@ def _standing(this: _Pass) -> dict[str, int]:
     return {version: size for version, size in this.studio.versions(this.project).items() if is_ours(version)}
 
 
-def _plan(this: _Pass, pulled: Pulled, desired: list[Desired]) -> tuple[Plan, str]:
-    """What to do; the server's predictions are listed only if something of ours changed there or here."""
+def _plan(this: _Pass, pulled: Pulled, desired: list[Desired]) -> tuple[Plan, str, float]:
+    """What to do, a warning, and when predictions were compared one by one: they are listed only if something of ours
+    changed there or here, or that is too long ago."""
     with this.engine.connect() as connection:
         before = passes.written(connection, this.project)
+        last = passes.last_pass(connection, this.project)
     versions = _standing(this)
     as_before = before == {each.task: each.digest for each in desired} and not this.options.from_scratch
-    if as_before and len(versions) == 1 and sum(versions.values()) == len(before):
-        plan = Plan(next(iter(versions)))
+    if as_before and last is not None and _lately(last.compared) and list(versions.values()) == [len(before)]:
+        plan, compared = Plan(next(iter(versions))), last.compared
     else:
+        compared = time.time()
         standing = standing_predictions(this.studio, this.project) if versions else []
         shown = str(pulled.project.get("model_version") or "")
         plan = make_plan(desired, standing, tasks=int(pulled.project["task_number"]), shown=shown)
     if not desired:
-        return plan, ""
+        return plan, "", compared
     settings, warning = settings_to_change(pulled.project, this.options.take_over, plan.version)
-    return replace(plan, settings=settings), warning
+    return replace(plan, settings=settings), warning, compared
+
+
+def _lately(compared: float) -> bool:
+    return 0 <= time.time() - compared < COMPARE_SECONDS
 
 
 def _write(this: _Pass, pulled: Pulled, desired: list[Desired], plan: Plan) -> Written:
@@ -235,7 +248,15 @@ def _write(this: _Pass, pulled: Pulled, desired: list[Desired], plan: Plan) -> W
         return _plan(this, pulled, [each for each in desired if each.task not in gone])[0]
 
     tasks = int(pulled.project["task_number"])
-    return write(this.studio, this.project, plan, tasks=tasks, again=again, told=this.told("write"))
+    return write(
+        this.studio,
+        this.project,
+        plan,
+        tasks=tasks,
+        again=again,
+        take_over=this.options.take_over,
+        told=this.told("write"),
+    )
 
 
 def _refused(pulled: Pulled, desired: list[Desired], plan: Plan, written: Written) -> list[str]:
@@ -252,14 +273,14 @@ def _refused(pulled: Pulled, desired: list[Desired], plan: Plan, written: Writte
 
 def _copy(this: _Pass, pulled: Pulled) -> Copied:
     options = this.options
-    small = int(pulled.project["task_number"]) <= LARGEST_PROJECT
-    if options.dry_run or options.task_meta == "off" or (options.task_meta == "auto" and not small):
+    if options.dry_run or options.task_meta == "off":
         return Copied()
     return copy_into_tasks(
         this.studio,
         this.engine,
         this.project,
         unfinished_too=options.task_meta == "on",
+        copied_only=options.task_meta == "auto" and int(pulled.project["task_number"]) > LARGEST_PROJECT,
         skips_finish=pulled.project.get("skip_queue") == "IGNORE_SKIPPED",
         quiet=timedelta(seconds=options.quiet_seconds),
         told=this.told("meta"),

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import secrets
-import socket
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from functools import partial
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from ..errors import CrowdError, LabelStudioError, NotThere, ProjectGone
+from ..errors import CrowdError, LabelStudioError, ProjectGone
 from ..labelstudio import LabelStudio
 from ..log import LOG, line
 from ..store import Claim, WorkList
 from ..store.work import ALIVE_SECONDS, LEASE_SECONDS
+from .hold import Busy, free_what_the_dead_hold, holding, own_name
 from .poll import poll
 from .sync import Options, Report, sync
 
@@ -42,7 +41,7 @@ class Worker:
     all_projects: bool = False
     poll_seconds: float = 60.0
     lease: float = LEASE_SECONDS
-    name: str = field(default_factory=lambda: f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}")
+    name: str = field(default_factory=own_name)
     _stop: threading.Event = field(default_factory=threading.Event)
     _stopped_at: float = 0.0
     _trouble: str | None = None
@@ -70,6 +69,7 @@ class Worker:
         """After any gap, whatever was missed: every project on the list has its turn."""
 
         def want_all() -> None:
+            free_what_the_dead_hold(self.work)
             for project in self.work.snapshots():
                 self.work.want(project)
 
@@ -110,8 +110,7 @@ class Worker:
         run = secrets.token_hex(4)
         LOG.info(line("pass starts", project=claim.project, run=run, attempt=claim.attempts))
         started = time.monotonic()
-        with self._holding(claim):
-            outcome, why = self._outcome(claim, run)
+        outcome, why = self._outcome(claim, run)
         seconds = time.monotonic() - started
         log = LOG.info if outcome in ("done", "nothing to do", "gone") else LOG.warning
         log(line(f"pass {outcome}", project=claim.project, run=run, seconds=seconds, why=why))
@@ -119,9 +118,14 @@ class Worker:
 
     def _outcome(self, claim: Claim, run: str) -> tuple[str, str | None]:
         """Does the pass; what became of it, and why."""
+        renew = partial(self.work.renew, claim, self.lease)
         try:
-            report = sync(self.studio, self.engine, claim.project, self.options, self._watch)
-        except (ProjectGone, NotThere) as gone:
+            with holding(self.work, claim.project, self.name, lease=self.lease, also=renew) as held:
+                report = sync(self.studio, self.engine, claim.project, self.options, partial(self._watch, held))
+        except Busy as busy:
+            self.work.fail(claim, str(busy))
+            return "put off", str(busy)
+        except ProjectGone as gone:
             self.work.forget(claim.project)
             return "gone", str(gone)
         except Stopped:
@@ -152,27 +156,11 @@ class Worker:
             LOG.warning(line("pass warns", project=claim.project, run=run, warning=warning))
         return ("nothing to do" if report.findings is None and report.plan.empty else "done"), None
 
-    def _watch(self, stage: str, done: int, total: int) -> None:
-        """Called by the pass as it goes on: ends it if the worker has been told to stop for a while."""
-        if self._stop.is_set() and time.monotonic() - self._stopped_at > GRACE_SECONDS:
+    def _watch(self, held: Callable[[], bool], stage: str, done: int, total: int) -> None:
+        """Called by the pass as it goes on: ends it if the worker was told to stop a while ago, or another has taken
+        the project over because this one was too slow to keep it."""
+        if not held() or (self._stop.is_set() and time.monotonic() - self._stopped_at > GRACE_SECONDS):
             raise Stopped(f"Stopped in stage {stage} at {done} of {total}.")
-
-    @contextmanager
-    def _holding(self, claim: Claim) -> Iterator[None]:
-        """Renews the lease for as long as the pass runs."""
-        ended = threading.Event()
-
-        def renew() -> None:
-            while not ended.wait(self.lease / 4):
-                self._quietly("renew", lambda: self.work.renew(claim, self.lease))
-
-        renewing = threading.Thread(target=renew, daemon=True)
-        renewing.start()
-        try:
-            yield
-        finally:
-            ended.set()
-            renewing.join()
 
     def _beat(self) -> None:
         while True:

@@ -31,17 +31,19 @@ def is_ours(version: Any) -> bool:
 
 def standing_predictions(studio: LabelStudio, project: int) -> list[Existing]:
     """Our predictions as they stand in Label Studio, found by their model version."""
-    return [
-        Existing(
-            int(each["id"]),
-            int(each["task"]),
-            str(each["model_version"]),
-            digest(each["result"], each["score"]),
-            each["result"],
-        )
-        for each in studio.predictions(project)
-        if is_ours(each.get("model_version"))
-    ]
+    found = []
+    for each in studio.predictions(project):
+        if is_ours(each.get("model_version")):
+            result = objects(each.get("result"))
+            label = digest(result, each.get("score"))
+            found.append(Existing(int(each["id"]), int(each["task"]), str(each["model_version"]), label, result))
+    return found
+
+
+def objects(result: Any) -> list[dict[str, Any]]:
+    """A result as it should be; anybody may write something else under our version, which is then put right."""
+    proper = isinstance(result, list) and all(isinstance(item, dict) for item in result)
+    return result if proper else []
 
 
 def write(
@@ -51,6 +53,7 @@ def write(
     *,
     tasks: int,
     again: Callable[[Collection[int]], Plan],
+    take_over: bool = False,
     told: Callable[[int, int], None] = lambda *_: None,
 ) -> Written:
     """Makes the plan true, for a project with so many tasks.
@@ -58,7 +61,7 @@ def write(
     Creating is never repeated blindly: after a request that broke off, what stands is read and the rest planned anew
     with `again(tasks that went meanwhile)`, so that nothing is made twice.
     """
-    writer = _Writer(studio, project, tasks, told)
+    writer = _Writer(studio, project, tasks, take_over, told)
     for left in reversed(range(ROUNDS)):
         before = writer.created
         try:
@@ -97,8 +100,11 @@ def settings_to_change(facts: dict[str, Any], take_over: bool, version: str = VE
 class _Writer:
     """Carries plans out one after another, and counts what was done."""
 
-    def __init__(self, studio: LabelStudio, project: int, tasks: int, told: Callable[[int, int], None]) -> None:
+    def __init__(
+        self, studio: LabelStudio, project: int, tasks: int, take_over: bool, told: Callable[[int, int], None]
+    ) -> None:
         self._studio, self._project, self._tasks, self._told = studio, project, tasks, told
+        self._take_over = take_over
         self.created = self.updated = self.deleted = self.settings = 0
         self.dropped: set[int] = set()
         self.gone: set[int] = set()
@@ -108,10 +114,10 @@ class _Writer:
         self._done, self._total = 0, plan.size
         self._update(plan)
         self._create(plan)
-        nothing_stands = bool(plan.create) and not (self.created or self.updated)
-        if plan.settings and not nothing_stands:  # a version without predictions cannot be shown
-            self._studio.change_project(self._project, plan.settings)
-            self.settings = len(plan.settings)
+        if plan.create and not (self.created or self.updated):
+            return  # nothing was taken: what stands is better than nothing, and a version without predictions not shown
+        if plan.settings:
+            self._set(plan.version)
         for each in plan.delete:
             with suppress(NotThere):  # gone already is as good
                 self._studio.delete_prediction(each.id)
@@ -121,6 +127,13 @@ class _Writer:
             self._studio.delete_version(self._project, version, size)
             self.deleted += size
             self._went_on(size)
+
+    def _set(self, version: str) -> None:
+        """Sets what is still to be set: somebody may have chosen another model to be shown since the plan was made."""
+        settings, _ = settings_to_change(self._studio.project(self._project), self._take_over, version)
+        if settings:
+            self._studio.change_project(self._project, settings)
+            self.settings = len(settings)
 
     def _update(self, plan: Plan) -> None:
         for existing, wanted in plan.update:

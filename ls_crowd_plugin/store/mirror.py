@@ -50,16 +50,16 @@ class Mirror:
     def __init__(self, connection: Connection, project: int) -> None:
         self._connection, self._project = connection, project
 
-    def describe(self, title: str, label_config: str, created_at: str, gold_field: str) -> None:
-        """Notes the project, new or changed; another field with known labels means that all tasks are read again."""
+    def describe(self, title: str, label_config: str, created_at: str, read_with: str = "") -> None:
+        """Notes the project, new or changed. Where it was read with something else, all tasks are to be read again."""
         row = self._row()
         values: dict[str, str | None] = {
             "title": title,
             "label_config": label_config,
             "created_at": created_at,
-            "gold_field": gold_field,
+            "read_with": read_with,
         }
-        if row is not None and row.gold_field != gold_field:
+        if row is not None and row.read_with != read_with:
             values["seen_until"] = None
         upsert(self._connection, tables.project, {"id": self._project, "revision": 0, **values}, values)
 

@@ -18,18 +18,28 @@ class LastPass:
     fingerprint: str
     version: str
     summary: dict[str, Any]
+    compared: float  # when what stands in Label Studio was last compared one by one, in seconds since 1970
 
 
 def last_pass(connection: Connection, project: int) -> LastPass | None:
     """The last pass that ended well, if nothing has been begun since."""
     row = connection.execute(select(tables.run).where(tables.run.c.project == project)).first()
-    return None if row is None else LastPass(str(row.fingerprint), str(row.version), json.loads(row.summary))
+    return (
+        None
+        if row is None
+        else LastPass(str(row.fingerprint), str(row.version), json.loads(row.summary), float(row.compared))
+    )
 
 
 def remember_pass(
-    connection: Connection, project: int, fingerprint: str, version: str, summary: Mapping[str, Any]
+    connection: Connection,
+    project: int,
+    fingerprint: str,
+    version: str,
+    summary: Mapping[str, Any],
+    compared: float,
 ) -> None:
-    row = {"fingerprint": fingerprint, "version": version, "summary": json.dumps(summary)}
+    row = {"fingerprint": fingerprint, "version": version, "summary": json.dumps(summary), "compared": compared}
     upsert(connection, tables.run, {"project": project, **row}, row)
 
 

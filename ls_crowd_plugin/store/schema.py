@@ -5,17 +5,15 @@ What can be read again from Label Studio is dropped and pulled anew; gold, the t
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from sqlalchemy import Column, Connection, Engine, Integer, Table, inspect, select, text
 
 from ..errors import CrowdError
 from .tables import metadata
 
 VERSION = 2
-_MIRROR = ("annotation", "task", "written", "project")
+FIRST_TABLES = ("annotation", "task", "written", "project", "trail", "gold", "setting_before")
 
-schema = Table("schema", metadata, Column("version", Integer, primary_key=True, autoincrement=False))
+schema = Table("crowd_schema", metadata, Column("version", Integer, primary_key=True, autoincrement=False))
 
 
 def bring_up_to_date(engine: Engine) -> None:
@@ -28,9 +26,9 @@ def bring_up_to_date(engine: Engine) -> None:
             raise CrowdError(
                 f"The database has schema {version}, this release knows up to {VERSION}; install a newer one."
             )
-        for step in range(version or VERSION, VERSION):
-            STEPS[step](connection)
         metadata.create_all(connection)
+        if version == 1:
+            _from_1(connection)
         if version < VERSION:
             connection.execute(schema.delete())
             connection.execute(schema.insert().values(version=VERSION))
@@ -45,19 +43,21 @@ def lock_schema(connection: Connection) -> None:
 
 
 def _version(connection: Connection, there: set[str]) -> int:
-    """0 for an empty database; the first schema did not say its number."""
-    if "schema" in there:
+    """0 for an empty database. The first schema did not say its number, and its names were also Label Studio's."""
+    if schema.name in there:
         found = connection.execute(select(schema.c.version)).scalar()
         if found is not None:
             return int(found)
-    return 1 if "trail" in there else 0
+    return 1 if there.issuperset(FIRST_TABLES) and "django_migrations" not in there else 0
 
 
 def _from_1(connection: Connection) -> None:
-    """Known labels from task.data, revisions, `task.meta`; events in the trail say when they were noticed."""
-    for name in _MIRROR:
-        connection.execute(text(f"DROP TABLE IF EXISTS {name}"))
-    connection.execute(text("ALTER TABLE trail ADD COLUMN noticed VARCHAR(40) NOT NULL DEFAULT ''"))
-
-
-STEPS: dict[int, Callable[[Connection], None]] = {1: _from_1}
+    """Names of its own; events in the trail say when they were noticed, those of before say nothing."""
+    kept = "project, task, annotation, event, at, annotator, changed_by, result"
+    for statement in (
+        f"INSERT INTO crowd_trail ({kept}, noticed) SELECT {kept}, '' FROM trail ORDER BY id",  # noqa: S608
+        "INSERT INTO crowd_gold (project, task, question, label) SELECT project, task, question, label FROM gold",
+        "INSERT INTO crowd_setting_before (project, name, value) SELECT project, name, value FROM setting_before",
+        *(f"DROP TABLE {name}" for name in FIRST_TABLES),
+    ):
+        connection.execute(text(statement))

@@ -1,4 +1,7 @@
-"""The tables. One SQL for SQLite and Postgres; everything is keyed by Label Studio's own ids."""
+"""The tables. One SQL for SQLite and Postgres; everything is keyed by Label Studio's own ids.
+
+Their names begin with crowd_, so that they may share a database with Label Studio, whose own are called like ours.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +13,22 @@ work_metadata = MetaData()  # in SQLite a file of its own, so that recording an 
 Id = BigInteger().with_variant(Integer, "sqlite")  # SQLite's Integer is as large, and only it counts up by itself
 
 project = Table(
-    "project",
+    "crowd_project",
     metadata,
     Column("id", Id, primary_key=True, autoincrement=False),
     Column("title", Text, nullable=False),
     Column("label_config", Text, nullable=False),
     Column("created_at", String(40), nullable=False),  # tells it from another server's project of the same number
     Column("seen_until", String(40)),  # changes of tasks up to this time are in the mirror
-    Column("gold_field", Text),  # the field of task.data that the mirror holds as known labels
+    Column("read_with", Text),  # what else the mirror's contents rest on: when that changes, all tasks are read again
     Column("revision", Integer, nullable=False, default=0),  # moves when anything in the mirror that counts changes
 )
 
 task = Table(
-    "task",
+    "crowd_task",
     metadata,
     Column("id", Id, primary_key=True, autoincrement=False),
-    Column("project", ForeignKey("project.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("project", ForeignKey("crowd_project.id", ondelete="CASCADE"), nullable=False, index=True),
     Column("updated_at", String(40), nullable=False),
     Column("overlap", Integer, nullable=False),
     Column("is_labeled", Boolean, nullable=False),
@@ -33,11 +36,11 @@ task = Table(
 )
 
 annotation = Table(
-    "annotation",
+    "crowd_annotation",
     metadata,
     Column("id", Id, primary_key=True, autoincrement=False),
-    Column("project", ForeignKey("project.id", ondelete="CASCADE"), nullable=False),
-    Column("task", ForeignKey("task.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("project", ForeignKey("crowd_project.id", ondelete="CASCADE"), nullable=False),
+    Column("task", ForeignKey("crowd_task.id", ondelete="CASCADE"), nullable=False, index=True),
     Column("annotator", Id),
     Column("result", Text, nullable=False),  # JSON as Label Studio gave it
     Column("skipped", Boolean, nullable=False),
@@ -47,12 +50,12 @@ annotation = Table(
     Column("updated_at", String(40), nullable=False),
     Column("updated_by", Id),
     Column("lead_time", Float),
-    Index("annotation_of_project", "project", "task", "annotator"),
+    Index("crowd_annotation_of_project", "project", "task", "annotator"),
 )
 
 # Never changed, only added to: what each annotation said and when, also after it is gone from Label Studio.
 trail = Table(
-    "trail",
+    "crowd_trail",
     metadata,
     Column("id", Id, primary_key=True),
     Column("project", Id, nullable=False, index=True),
@@ -67,7 +70,7 @@ trail = Table(
 )
 
 gold = Table(
-    "gold",
+    "crowd_gold",
     metadata,
     Column("project", Id, primary_key=True, autoincrement=False),
     Column("task", Id, primary_key=True, autoincrement=False),
@@ -77,7 +80,7 @@ gold = Table(
 
 # A prediction of ours as it should stand in Label Studio; `digest` tells without asking whether it has to change.
 written = Table(
-    "written",
+    "crowd_written",
     metadata,
     Column("project", Id, primary_key=True, autoincrement=False),
     Column("task", Id, primary_key=True, autoincrement=False),
@@ -86,7 +89,7 @@ written = Table(
 
 # What `task.meta["crowd"]` of a task rests on: the digest of the prediction it was copied from.
 task_meta = Table(
-    "task_meta",
+    "crowd_task_meta",
     metadata,
     Column("project", Id, primary_key=True, autoincrement=False),
     Column("task", Id, primary_key=True, autoincrement=False),
@@ -95,17 +98,18 @@ task_meta = Table(
 
 # The last pass over a project that ended well: with the same fingerprint the next one has nothing to compute.
 run = Table(
-    "run",
+    "crowd_run",
     metadata,
     Column("project", Id, primary_key=True, autoincrement=False),
     Column("fingerprint", String(64), nullable=False),
     Column("version", String(100), nullable=False),  # the model version of ours that stands
     Column("summary", Text, nullable=False),  # JSON
+    Column("compared", Float(53), nullable=False),  # when predictions were last compared one by one
 )
 
 # A project's settings as they were before this project changed them.
 setting_before = Table(
-    "setting_before",
+    "crowd_setting_before",
     metadata,
     Column("project", Id, primary_key=True, autoincrement=False),
     Column("name", String(100), primary_key=True),
@@ -114,7 +118,7 @@ setting_before = Table(
 
 # Secrets made by this project where none were given.
 secret = Table(
-    "secret",
+    "crowd_secret",
     metadata,
     Column("name", String(100), primary_key=True),
     Column("value", Text, nullable=False),
@@ -123,7 +127,7 @@ secret = Table(
 # The work list: a project has something to do while `wanted` is ahead of `done`. Times are seconds since 1970 by the
 # database's clock, which all machines share.
 work = Table(
-    "work",
+    "crowd_work",
     work_metadata,
     Column("project", Id, primary_key=True, autoincrement=False),
     Column("wanted", Id, nullable=False),
@@ -138,9 +142,18 @@ work = Table(
     Column("snapshot", Text),  # JSON: what the list of projects said when it was last polled
 )
 
+# Who is passing over a project: a worker, or somebody with a command.
+holding = Table(
+    "crowd_holding",
+    work_metadata,
+    Column("project", Id, primary_key=True, autoincrement=False),
+    Column("owner", String(200), nullable=False),
+    Column("until", Float(53), nullable=False),
+)
+
 # What only one of several workers does at a time, and when it is due next.
 duty = Table(
-    "duty",
+    "crowd_duty",
     work_metadata,
     Column("name", String(100), primary_key=True),
     Column("due", Float(53), nullable=False),
@@ -148,7 +161,7 @@ duty = Table(
 
 # Workers that are alive, and what they last met in Label Studio.
 worker = Table(
-    "worker",
+    "crowd_worker",
     work_metadata,
     Column("name", String(200), primary_key=True),
     Column("seen", Float(53), nullable=False),
@@ -157,7 +170,7 @@ worker = Table(
 
 # Sums over all passes of all workers, for the metrics.
 tally = Table(
-    "tally",
+    "crowd_tally",
     work_metadata,
     Column("name", String(100), primary_key=True),
     Column("label", String(100), primary_key=True),

@@ -117,11 +117,19 @@ class WorkList:
         return self._change(claim, {**again, **RELEASED})
 
     def release(self, owner: str) -> None:
-        """A worker that stops gives back what it holds, to be taken at once."""
-        work = tables.work
+        """What a worker held that has stopped or died may be taken at once."""
+        work, held = tables.work, tables.holding
         mine = update(work).where(work.c.owner == owner, work.c.lease_until > 0)
         with self.engine.begin() as connection:
-            connection.execute(mine.values(**RELEASED, attempts=work.c.attempts - 1))
+            connection.execute(mine.values(**RELEASED))
+            connection.execute(delete(held).where(held.c.owner == owner))
+
+    def owners(self) -> set[str]:
+        """All who hold something."""
+        work, held = tables.work, tables.holding
+        with self.engine.connect() as connection:
+            claims = connection.execute(select(work.c.owner).where(work.c.lease_until > 0)).scalars().all()
+            return {*claims, *connection.execute(select(held.c.owner)).scalars().all()}
 
     def set_back(self) -> None:
         """Projects whose worker died again and again have their next turn later and later, not at once."""
@@ -163,6 +171,23 @@ class WorkList:
             )
             for row in rows
         ]
+
+    def hold(self, project: int, owner: str, lease: float = LEASE_SECONDS) -> bool:
+        """Gets a project for oneself, or keeps it for longer; False while another has it."""
+        table, now = tables.holding, self._now
+        changes = {"owner": owner, "until": now + lease}
+        statement = self._dialect.insert(table).values(project=project, **changes)
+        mine_or_free = (table.c.owner == owner) | (table.c.until <= now)
+        statement = statement.on_conflict_do_update(
+            index_elements=[table.c.project], set_=changes, where=mine_or_free
+        ).returning(table.c.project)
+        with self.engine.begin() as connection:
+            return connection.execute(statement).first() is not None
+
+    def let_go(self, project: int, owner: str) -> None:
+        table = tables.holding
+        with self.engine.begin() as connection:
+            connection.execute(delete(table).where(table.c.project == project, table.c.owner == owner))
 
     def take_duty(self, name: str, every: float) -> bool:
         """Whether the caller is the one to do something that is due; it is due again `every` seconds from now."""
