@@ -157,7 +157,7 @@ class TestPolling:
             eventually(lambda: not owner.get(f"/api/projects/{project.id}/")["show_collab_predictions"])
 
     def test_when_nothing_happens_costs_one_request_for_all_and_one_for_each(
-        self, owner: Http, project: Project, make_service: MakeService, proxy: Proxy
+        self, project: Project, make_service: MakeService, proxy: Proxy
     ) -> None:
         with make_service(proxy.url, LS_CROWD_POLL_SECONDS="1", LS_CROWD_PROJECTS=str(project.id)) as service:
             eventually(lambda: len(project.predictions()) == 6 and service.idle())
@@ -181,9 +181,7 @@ class TestPolling:
 
 
 class TestTrouble:
-    def test_of_label_studio_is_waited_out(
-        self, owner: Http, project: Project, make_service: MakeService, proxy: Proxy
-    ) -> None:
+    def test_of_label_studio_is_waited_out(self, project: Project, make_service: MakeService, proxy: Proxy) -> None:
         task = project.tasks[0]
         with make_service(proxy.url, LS_CROWD_POLL_SECONDS="1", LS_CROWD_PROJECTS=str(project.id)) as service:
             eventually(lambda: len(project.predictions()) == 6)
@@ -195,7 +193,7 @@ class TestTrouble:
             eventually(lambda: label_of(project, task) == label)
 
     def test_of_label_studio_at_the_start_is_waited_out(
-        self, owner: Http, project: Project, make_service: MakeService, proxy: Proxy
+        self, project: Project, make_service: MakeService, proxy: Proxy
     ) -> None:
         proxy.fault = lambda _: "reset"
         with make_service(proxy.url, LS_CROWD_POLL_SECONDS="1", LS_CROWD_PROJECTS=str(project.id)):
@@ -226,7 +224,7 @@ class TestTrouble:
 
 
 class TestStartAndStop:
-    def test_stops_in_order(self, owner: Http, project: Project, make_service: MakeService, tmp_path: Path) -> None:
+    def test_stops_in_order(self, project: Project, make_service: MakeService, tmp_path: Path) -> None:
         service = make_service(LS_CROWD_PROJECTS=str(project.id))
         with service:
             eventually(lambda: len(project.predictions()) == 6)
@@ -245,9 +243,7 @@ class TestStartAndStop:
             eventually(lambda: WorkList(engine).workers() == {})
             engine.dispose()
 
-    def test_starts_its_worker_again_when_that_dies(
-        self, owner: Http, project: Project, make_service: MakeService
-    ) -> None:
+    def test_starts_its_worker_again_when_that_dies(self, project: Project, make_service: MakeService) -> None:
         with make_service(LS_CROWD_POLL_SECONDS="3600") as service:
             subprocess.run(["pkill", "-9", "-f", f"-P{service._process.process.pid}", "worker"], check=True)  # type: ignore[union-attr]
             service.event(project.id)
@@ -281,7 +277,7 @@ class TestStartAndStop:
             assert Process("serve", tmp_path, other.environment).process.wait(60) == 1
             assert f"cannot listen at 127.0.0.1:{service.port}" in service.said()
 
-    def test_prints_the_secrets_it_makes_once(self, make_service: MakeService, tmp_path: Path) -> None:
+    def test_prints_the_secrets_it_makes_once(self, make_service: MakeService) -> None:
         made = make_service(LS_CROWD_WEBHOOK_SECRET="", LS_CROWD_PASSWORD="")
         for times in (1, 1):
             with made:
@@ -291,7 +287,7 @@ class TestStartAndStop:
     def test_logs_no_secret(self, owner: Http, project: Project, make_service: MakeService) -> None:
         with make_service(LS_CROWD_PROJECTS=str(project.id)) as service:
             eventually(lambda: len(project.predictions()) == 6)
-            assert re.search(rf"pass done project={project.id} run=\w+ seconds=", service.said())
+            eventually(lambda: re.search(rf"pass done project={project.id} run=\w+ seconds=", service.said()))
             for secret in (owner._key, SECRET, PASSWORD):
                 assert secret not in service.said()
 
@@ -299,7 +295,7 @@ class TestStartAndStop:
 class TestKilled:
     """SIGKILL at random moments of a busy service: what was wanted is done, and done once."""
 
-    @pytest.mark.parametrize("seed", range(3))
+    @pytest.mark.parametrize("seed", range(2))
     def test_a_few_times(self, seed: int, owner: Http, project: Project, make_service: MakeService) -> None:
         self.killed(random.Random(seed), 2, owner, project, make_service())
 

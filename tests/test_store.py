@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import Engine, delete, func, insert, select, text
 from sqlalchemy.exc import IntegrityError
 
-from ls_crowd_plugin.errors import CrowdError, NotThere, ProjectGone, UnusableInput
+from ls_crowd_plugin.errors import CrowdError, NoSuchProject, NotThere, ProjectGone, UnusableInput
 from ls_crowd_plugin.labelstudio import Http, LabelStudio, client
 from ls_crowd_plugin.pipeline.pull import Pulled, pull
 from ls_crowd_plugin.store import Annotation, Mirror, Task, open_database, tables
@@ -630,7 +630,7 @@ class TestPulling:
 
     def test_of_a_project_that_never_was_says_so(self, studio: Studio, engine: Engine) -> None:
         studio.deleted = True
-        with pytest.raises(NotThere):
+        with pytest.raises(NoSuchProject, match="no project 7 in Label Studio that the key may see"):
             self.pull(studio, engine)
 
     def test_of_another_servers_project_of_the_same_number_is_refused(self, studio: Studio, engine: Engine) -> None:

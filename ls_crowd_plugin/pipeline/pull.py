@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from ..errors import NotThere, ProjectGone, UnusableInput
+from ..errors import NoSuchProject, NotThere, ProjectGone, UnusableInput
 from ..labelstudio import LabelStudio
 from ..store import Annotation, Mirror, Task
 
@@ -73,7 +73,9 @@ def _facts(studio: LabelStudio, engine: Engine, project: int) -> dict[str, Any]:
         facts = studio.project(project)
     except NotThere:
         others = [int(each["id"]) for each in studio.projects()]  # a gateway's 404 would be here, too
-        if known is None or not others or project in others:
+        if known is None and project not in others:
+            raise NoSuchProject(f"There is no project {project} in Label Studio that the key may see.") from None
+        if not others or project in others:
             raise
         with engine.begin() as connection:
             Mirror(connection, project).forget()

@@ -12,7 +12,7 @@ from functools import partial
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from ..errors import CrowdError, LabelStudioError, ProjectGone
+from ..errors import CrowdError, LabelStudioError, NoSuchProject, ProjectGone
 from ..labelstudio import LabelStudio
 from ..log import LOG, line
 from ..store import Claim, WorkList
@@ -125,7 +125,7 @@ class Worker:
         except Busy as busy:
             self.work.fail(claim, str(busy))
             return "put off", str(busy)
-        except ProjectGone as gone:
+        except (ProjectGone, NoSuchProject) as gone:
             self.work.forget(claim.project)
             return "gone", str(gone)
         except Stopped:
