@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 from .errors import UnusableInput
 
@@ -126,6 +127,12 @@ class Settings:
     quiet_seconds: float
     longest_seconds: float
     poll_seconds: float
+
+    @property
+    def url_shown(self) -> str:
+        """Label Studio's address without a password in it."""
+        parts = urlsplit(self.url)
+        return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
 def read_settings(environment: Mapping[str, str] | None = None) -> Settings:

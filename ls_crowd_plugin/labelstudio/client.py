@@ -153,6 +153,9 @@ class LabelStudio:
         path = f"/api/projects/{project}/model-versions/"
         self.http.delete(path, {"model_version": version}, seconds=0.1 * predictions)
 
+    def webhooks(self, project: int) -> list[Json]:
+        return list(self.http.get("/api/webhooks/", project=project))
+
     def change_task(self, task: int, changes: Json) -> None:
         self.http.patch(f"/api/tasks/{task}/", changes)
 
