@@ -49,14 +49,14 @@ def main() -> None:
     prepare(given.home, print)
     with tempfile.TemporaryDirectory() as folder, Server(given.home, Path(folder) / "data") as server:
         http = Http(server.url, server.key)
-        people = [_person(http, number) for number in range(PEOPLE)]
+        people = [make_person(http, number) for number in range(PEOPLE)]
         _first_and_second(http, people, given.tasks, Path(folder))
         if given.meta_tasks:
             _task_meta(http, people, given.meta_tasks, Path(folder))
 
 
 def _first_and_second(http: Http, people: list[int], tasks: int, folder: Path) -> None:
-    ours, bare = (_project(http, people, tasks) for _ in range(2))
+    ours, bare = (make_project(http, people, tasks) for _ in range(2))
     pulls = [_timed(lambda: _bare_pull(http, ours))]
     engine = open_database(f"sqlite:///{folder / 'crowd.db'}")
     options = Options(task_meta="off")
@@ -85,7 +85,7 @@ def _first_and_second(http: Http, people: list[int], tasks: int, folder: Path) -
 
 
 def _task_meta(http: Http, people: list[int], tasks: int, folder: Path) -> None:
-    ours, bare = (_project(http, people, tasks) for _ in range(2))
+    ours, bare = (make_project(http, people, tasks) for _ in range(2))
     engine = open_database(f"sqlite:///{folder / 'meta.db'}")
     sync(LabelStudio(http), engine, ours, Options(task_meta="off"))
     half = sorted(LabelStudio(http).task_ids(bare))
@@ -106,7 +106,7 @@ def _task_meta(http: Http, people: list[int], tasks: int, folder: Path) -> None:
     )
 
 
-def _project(http: Http, people: list[int], tasks: int) -> int:
+def make_project(http: Http, people: list[int], tasks: int) -> int:
     """A project with answers of people of whom four in five are mostly right."""
     random = np.random.default_rng(0)
     body = {"title": "Benchmark", "label_config": CONFIG, "maximum_annotations": PER_TASK}
@@ -129,7 +129,7 @@ def _task(random: np.random.Generator, people: list[int], skill: Any, number: in
     return {"data": {"text": f"Something about number {number}."}, "annotations": annotations}
 
 
-def _person(http: Http, number: int) -> int:
+def make_person(http: Http, number: int) -> int:
     body = {"email": f"person{number}@example.com", "username": f"person{number}", "first_name": "P", "last_name": "Q"}
     return int(http.post("/api/users/", body)["id"])
 

@@ -48,6 +48,7 @@ class Existing:
     version: str
     digest: str
     result: list[dict[str, Any]] = field(default_factory=list)
+    score: float | None = None
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,14 @@ def _ending_with(version: str, desired: Sequence[Desired], standing: Mapping[str
         elif keep.digest != wanted.digest:
             plan.update.append((keep, wanted))
     plan.delete.extend(each for ours in on_task.values() for each in ours)
+    plan.update.sort(key=lambda pair: _importance(*pair), reverse=True)
     return plan
+
+
+def _importance(before: Existing, wanted: Desired) -> tuple[bool, float]:
+    """Of changes, another label comes first, then the largest change of score: whoever waits for it sees it soon."""
+    relabelled = digest(before.result, None) != digest(wanted.result, None)
+    return relabelled, abs(wanted.score - (before.score or 0.0))
 
 
 def _starting_anew(desired: Sequence[Desired], standing: Mapping[str, Sequence[Existing]]) -> Plan:

@@ -76,6 +76,7 @@ class _Pass:
     project: int
     options: Options
     say: Told
+    may_end: Callable[[], None]
     seconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
@@ -88,9 +89,19 @@ class _Pass:
         return lambda done, total: self.say(stage, done, total)
 
 
-def sync(studio: LabelStudio, engine: Engine, project: int, options: Options, told: Told | None = None) -> Report:
-    """Makes our predictions in Label Studio a function of its present annotations."""
-    this = _Pass(studio, engine, project, options, told or (lambda *_: None))
+def sync(
+    studio: LabelStudio,
+    engine: Engine,
+    project: int,
+    options: Options,
+    told: Told = lambda *_: None,
+    may_end: Callable[[], None] = lambda: None,
+) -> Report:
+    """Makes our predictions in Label Studio a function of its present annotations.
+
+    `may_end` is called where a pass may well end because a newer one is waiting, and raises if it should.
+    """
+    this = _Pass(studio, engine, project, options, told, may_end)
     with this.timed("pull"):
         pulled = pull(
             studio,
@@ -255,6 +266,7 @@ def _write(this: _Pass, pulled: Pulled, desired: list[Desired], plan: Plan) -> W
         tasks=tasks,
         again=again,
         take_over=this.options.take_over,
+        may_end=this.may_end,
         told=this.told("write"),
     )
 

@@ -22,7 +22,12 @@ from .poll import poll
 from .sync import Options, Report, sync
 
 IDLE_SECONDS = 0.1  # how soon an idle worker sees that something is due
+WRITING_SECONDS = 3.0  # that a pass may change predictions before something newer gets its turn
 GRACE_SECONDS = 20.0  # how long a pass may go on after the worker was told to stop
+
+
+class Superseded(CrowdError):
+    """Something newer is to be done in the project, and the rest of this pass with it."""
 
 
 class Stopped(CrowdError):
@@ -121,7 +126,17 @@ class Worker:
         renew = partial(self.work.renew, claim, self.lease)
         try:
             with holding(self.work, claim.project, self.name, lease=self.lease, also=renew) as held:
-                report = sync(self.studio, self.engine, claim.project, self.options, partial(self._watch, held))
+                report = sync(
+                    self.studio,
+                    self.engine,
+                    claim.project,
+                    self.options,
+                    partial(self._watch, held),
+                    self._newer(claim),
+                )
+        except Superseded:
+            self.work.finish(claim)
+            return "superseded", None
         except Busy as busy:
             self.work.fail(claim, str(busy))
             return "put off", str(busy)
@@ -155,6 +170,23 @@ class Worker:
         for warning in report.warnings:
             LOG.warning(line("pass warns", project=claim.project, run=run, warning=warning))
         return ("nothing to do" if report.findings is None and report.plan.empty else "done"), None
+
+    def _newer(self, claim: Claim) -> Callable[[], None]:
+        """Ends a pass that has been writing for a while once something newer is to be done: changes come in the order
+        of their importance, so what is left is small, and the next pass does it or better."""
+        since = time.monotonic()  # of the last look, once there was one
+        first = None
+
+        def look() -> None:
+            nonlocal since, first
+            now = time.monotonic()
+            first = first or now
+            if now - first > WRITING_SECONDS and now - since > 1.0:
+                since = now
+                if self.work.is_due_again(claim):
+                    raise Superseded("Something newer is to be done.")
+
+        return look
 
     def _watch(self, held: Callable[[], bool], stage: str, done: int, total: int) -> None:
         """Called by the pass as it goes on: ends it if the worker was told to stop a while ago, or another has taken

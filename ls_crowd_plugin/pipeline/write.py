@@ -36,7 +36,8 @@ def standing_predictions(studio: LabelStudio, project: int) -> list[Existing]:
         if is_ours(each.get("model_version")):
             result = objects(each.get("result"))
             label = digest(result, each.get("score"))
-            found.append(Existing(int(each["id"]), int(each["task"]), str(each["model_version"]), label, result))
+            version, score = str(each["model_version"]), each.get("score")
+            found.append(Existing(int(each["id"]), int(each["task"]), version, label, result, score))
     return found
 
 
@@ -54,14 +55,16 @@ def write(
     tasks: int,
     again: Callable[[Collection[int]], Plan],
     take_over: bool = False,
+    may_end: Callable[[], None] = lambda: None,
     told: Callable[[int, int], None] = lambda *_: None,
 ) -> Written:
     """Makes the plan true, for a project with so many tasks.
 
     Creating is never repeated blindly: after a request that broke off, what stands is read and the rest planned anew
-    with `again(tasks that went meanwhile)`, so that nothing is made twice.
+    with `again(tasks that went meanwhile)`, so that nothing is made twice. Between changes of single predictions
+    `may_end` is called, which may raise to leave the rest to another pass.
     """
-    writer = _Writer(studio, project, tasks, take_over, told)
+    writer = _Writer(studio, project, tasks, take_over, may_end, told)
     for left in reversed(range(ROUNDS)):
         before = writer.created
         try:
@@ -101,10 +104,16 @@ class _Writer:
     """Carries plans out one after another, and counts what was done."""
 
     def __init__(
-        self, studio: LabelStudio, project: int, tasks: int, take_over: bool, told: Callable[[int, int], None]
+        self,
+        studio: LabelStudio,
+        project: int,
+        tasks: int,
+        take_over: bool,
+        may_end: Callable[[], None],
+        told: Callable[[int, int], None],
     ) -> None:
         self._studio, self._project, self._tasks, self._told = studio, project, tasks, told
-        self._take_over = take_over
+        self._take_over, self._may_end = take_over, may_end
         self.created = self.updated = self.deleted = self.settings = 0
         self.dropped: set[int] = set()
         self.gone: set[int] = set()
@@ -142,6 +151,7 @@ class _Writer:
                 self._studio.change_prediction(existing.id, changes)
                 self.updated += 1
             self._went_on()
+            self._may_end()
 
     def _create(self, plan: Plan) -> None:
         bodies = [

@@ -102,6 +102,13 @@ class WorkList:
         """Keeps a claim for longer; False if it was lost."""
         return self._change(claim, {"lease_until": self._now + lease})
 
+    def is_due_again(self, claim: Claim) -> bool:
+        """Whether something has come since a project was claimed that has waited long enough."""
+        work = tables.work
+        newer = (work.c.project == claim.project) & (work.c.wanted > claim.wanted) & (work.c.not_before <= self._now)
+        with self.engine.connect() as connection:
+            return connection.execute(select(work.c.project).where(newer)).first() is not None
+
     def finish(self, claim: Claim, trouble: str | None = None) -> bool:
         """The pass has ended; what came meanwhile is still to do. `trouble` is why nothing could be written, and will
         be until something changes."""

@@ -1,0 +1,155 @@
+"""From an annotator's submit to the new consensus in Label Studio, and what the webhook costs the annotator.
+
+    python -m benchmarks.latency [--tasks 100,10000] [--submits 15]
+
+Starts a Label Studio and the service, imports projects with five annotations a task, connects a real webhook, and submits
+one annotation after another: each time until Label Studio's API shows another prediction on that task.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import requests
+
+from ls_crowd_plugin.demo.server import Server, free_port, prepare
+from ls_crowd_plugin.labelstudio import Http, LabelStudio
+
+from .sync import LABELS, make_person, make_project
+from .text_table import print_table
+
+SECRET = "benchmark-secret"
+LONGEST = 300.0
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--tasks", default="100,10000")
+    arguments.add_argument("--submits", type=int, default=15)
+    arguments.add_argument("--home", type=Path, default=Path(".label-studio"), help="where Label Studio is installed")
+    given = arguments.parse_args()
+    prepare(given.home, print)
+    rows = []
+    with tempfile.TemporaryDirectory() as folder, Server(given.home, Path(folder) / "data") as server:
+        http = Http(server.url, server.key)
+        people = [make_person(http, number) for number in range(50)]
+        newcomer = make_person(http, 50)
+        for tasks in map(int, given.tasks.split(",")):
+            project = make_project(http, people, tasks)
+            with _Service(server, Path(folder) / f"crowd-{tasks}.db", project) as service:
+                rows.append(_measure(http, service, project, newcomer, tasks, given.submits))
+    print_table(
+        "Seconds from submit to the new consensus, and of the submit itself without and with the webhook",
+        ("tasks", "submits", "median", "p95", "submit without", "with"),
+        rows,
+        digits=2,
+    )
+
+
+def _measure(http: Http, service: _Service, project: int, newcomer: int, tasks: int, submits: int) -> tuple[Any, ...]:
+    service.event(project)
+    service.wait_until_idle()
+    ids = sorted(LabelStudio(http).task_ids(project))
+    chosen = np.random.default_rng(1).choice(ids, 3 * submits, replace=False)
+    body = {
+        "url": f"{service.url}/webhook/{project}",
+        "project": project,
+        "headers": {"X-LS-Crowd-Secret": SECRET},
+        "send_payload": True,
+        "send_for_all_actions": True,
+        "is_active": False,
+    }
+    hook = int(http.post("/api/webhooks/", body)["id"])
+    plain, hooked = [], []
+    for number, task in enumerate(chosen[submits:]):  # by turns, so that both meet the same machine
+        http.patch(f"/api/webhooks/{hook}/", {"is_active": bool(number % 2)})
+        (hooked if number % 2 else plain).append(_submit(http, int(task), newcomer))
+        service.wait_until_idle()
+    http.patch(f"/api/webhooks/{hook}/", {"is_active": True})
+    took = [_until_seen(http, int(task), newcomer) for task in chosen[:submits]]
+    p95 = float(np.quantile(took, 0.95))
+    return tasks, submits, statistics.median(took), p95, statistics.median(plain), statistics.median(hooked)
+
+
+def _submit(http: Http, task: int, by: int) -> float:
+    result = [{"from_name": "topic", "to_name": "text", "type": "choices", "value": {"choices": [LABELS[0]]}}]
+    started = time.perf_counter()
+    http.post(f"/api/tasks/{task}/annotations/", {"result": result, "completed_by": by, "lead_time": 1.0})
+    return time.perf_counter() - started
+
+
+def _until_seen(http: Http, task: int, by: int) -> float:
+    before = _prediction(http, task)
+    started = time.perf_counter()
+    _submit(http, task, by)
+    while _prediction(http, task) == before:
+        if time.perf_counter() - started > LONGEST:
+            raise SystemExit(f"Task {task} has no new consensus after {LONGEST:.0f} s.")
+        time.sleep(0.05)
+    return time.perf_counter() - started
+
+
+def _prediction(http: Http, task: int) -> list[Any]:
+    return [
+        (each["score"], each["result"][0]["meta"]["crowd"]["answers"])
+        for each in http.get("/api/predictions/", task=task)
+    ]
+
+
+class _Service:
+    def __init__(self, server: Server, database: Path, project: int) -> None:
+        self.url = f"http://127.0.0.1:{free_port()}"
+        self._environment = {
+            **os.environ,
+            "LABEL_STUDIO_URL": server.url,
+            "LABEL_STUDIO_API_KEY": server.key,
+            "LS_CROWD_DATABASE_URL": f"sqlite:///{database}",
+            "LS_CROWD_PORT": self.url.rpartition(":")[2],
+            "LS_CROWD_WEBHOOK_SECRET": SECRET,
+            "LS_CROWD_PASSWORD": "benchmark",
+            "LS_CROWD_TASK_META": "off",
+            "LS_CROWD_POLL_SECONDS": "3600",
+        }
+        self.project = project
+
+    def __enter__(self) -> _Service:
+        command = [sys.executable, "-m", "ls_crowd_plugin", "serve"]
+        self._process = subprocess.Popen(
+            command, env=self._environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        while not self._ready():
+            if self._process.poll() is not None:
+                raise SystemExit("The service did not start.")
+            time.sleep(0.1)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()
+        self._process.wait()
+
+    def event(self, project: int) -> None:
+        headers = {"X-LS-Crowd-Secret": SECRET}
+        requests.post(f"{self.url}/webhook/{project}", json={"action": "X"}, headers=headers, timeout=5)
+
+    def wait_until_idle(self) -> None:
+        while "ls_crowd_projects_waiting 0.0" not in requests.get(f"{self.url}/metrics", timeout=5).text:
+            time.sleep(0.1)
+
+    def _ready(self) -> bool:
+        try:
+            return requests.get(f"{self.url}/readyz", timeout=5).ok
+        except requests.exceptions.RequestException:
+            return False
+
+
+if __name__ == "__main__":
+    main()
