@@ -22,7 +22,9 @@ def doctor(project: int | None) -> None:
     engine, work_engine = open_database(settings.database_url or None), open_work_list(settings.database_url or None)
     bad = 0
     try:
-        for finding in check_everything(settings, label_studio(settings), engine, WorkList(work_engine), project):
+        for finding in check_everything(
+            settings, label_studio(settings, patient=False), engine, WorkList(work_engine), project
+        ):
             bad += finding.kind == BAD
             click.echo(f"{SIGNS[finding.kind]} {finding.sentence}")
     finally:

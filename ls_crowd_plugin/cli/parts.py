@@ -11,8 +11,12 @@ if TYPE_CHECKING:
     from ..settings import Settings
 
 
-def label_studio(settings: Settings) -> LabelStudio:
-    return LabelStudio(Http(settings.url, settings.key, verify=settings.ca_bundle or True))
+def label_studio(settings: Settings, *, patient: bool = True) -> LabelStudio:
+    """A client that waits between its tries, or one for people who want to know now."""
+    verify = settings.ca_bundle or True
+    if patient:
+        return LabelStudio(Http(settings.url, settings.key, verify=verify))
+    return LabelStudio(Http(settings.url, settings.key, verify=verify, timeout=(3, 20), sleep=lambda _: None))
 
 
 def options_of(settings: Settings) -> Options:

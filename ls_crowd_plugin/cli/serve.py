@@ -79,12 +79,11 @@ def _leave(*_: object) -> None:
 
 def _check_key(settings: Settings) -> None:
     """A wrong key is said now; a Label Studio that is not up yet is waited for."""
-    from ..labelstudio import Http, LabelStudio
     from ..log import LOG, line
+    from .parts import label_studio
 
-    http = Http(settings.url, settings.key, verify=settings.ca_bundle or True, timeout=(3, 10), sleep=lambda _: None)
     try:
-        LabelStudio(http).projects()
+        label_studio(settings, patient=False).projects()
     except (NotAllowed, Rejected):
         raise
     except Unreachable as error:
