@@ -46,7 +46,7 @@ def main() -> None:
         newcomer = make_person(http, 50)
         for tasks in map(int, given.tasks.split(",")):
             project = make_project(http, people, tasks)
-            with _Service(server, Path(folder) / f"crowd-{tasks}.db", project) as service:
+            with Service(server, Path(folder) / f"crowd-{tasks}.db", project) as service:
                 rows.append(_measure(http, service, project, newcomer, tasks, given.submits))
     print_table(
         "Seconds from submit to the new consensus, and of the submit itself without and with the webhook",
@@ -56,7 +56,7 @@ def main() -> None:
     )
 
 
-def _measure(http: Http, service: _Service, project: int, newcomer: int, tasks: int, submits: int) -> tuple[Any, ...]:
+def _measure(http: Http, service: Service, project: int, newcomer: int, tasks: int, submits: int) -> tuple[Any, ...]:
     service.event(project)
     service.wait_until_idle()
     unsure = sorted(int(each["task"]) for each in LabelStudio(http).predictions(project) if each["score"] < 0.97)
@@ -76,7 +76,7 @@ def _measure(http: Http, service: _Service, project: int, newcomer: int, tasks: 
     hooked: list[float] = []
     for number, task in enumerate(random.choice(others, 2 * submits, replace=False)):  # by turns: the same machine
         http.patch(f"/api/webhooks/{hook}/", {"is_active": bool(number % 2)})
-        (hooked if number % 2 else plain).append(_submit(http, int(task), newcomer))
+        (hooked if number % 2 else plain).append(submit(http, int(task), newcomer))
         service.wait_until_idle()
     http.patch(f"/api/webhooks/{hook}/", {"is_active": True})
     took = [_until_seen(http, int(task), newcomer) for task in chosen]
@@ -84,7 +84,7 @@ def _measure(http: Http, service: _Service, project: int, newcomer: int, tasks: 
     return tasks, len(took), statistics.median(took), p95, statistics.median(plain), statistics.median(hooked)
 
 
-def _submit(http: Http, task: int, by: int) -> float:
+def submit(http: Http, task: int, by: int) -> float:
     result = [{"from_name": "topic", "to_name": "text", "type": "choices", "value": {"choices": [LABELS[0]]}}]
     started = time.perf_counter()
     http.post(f"/api/tasks/{task}/annotations/", {"result": result, "completed_by": by, "lead_time": 1.0})
@@ -94,7 +94,7 @@ def _submit(http: Http, task: int, by: int) -> float:
 def _until_seen(http: Http, task: int, by: int) -> float:
     before = _prediction(http, task)
     started = time.perf_counter()
-    _submit(http, task, by)
+    submit(http, task, by)
     while _prediction(http, task) == before:
         if time.perf_counter() - started > LONGEST:
             raise SystemExit(f"Task {task} has no new consensus after {LONGEST:.0f} s.")
@@ -109,7 +109,9 @@ def _prediction(http: Http, task: int) -> list[Any]:
     ]
 
 
-class _Service:
+class Service:
+    """`ls-crowd serve` beside a Label Studio, without polling, so that only webhooks count."""
+
     def __init__(self, server: Server, database: Path, project: int) -> None:
         self.url = f"http://127.0.0.1:{free_port()}"
         self._environment = {
@@ -125,7 +127,7 @@ class _Service:
         }
         self.project = project
 
-    def __enter__(self) -> _Service:
+    def __enter__(self) -> Service:
         command = [sys.executable, "-m", "ls_crowd_plugin", "serve"]
         self._process = subprocess.Popen(
             command, env=self._environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -147,6 +149,10 @@ class _Service:
     def wait_until_idle(self) -> None:
         while "ls_crowd_projects_waiting 0.0" not in requests.get(f"{self.url}/metrics", timeout=5).text:
             time.sleep(0.1)
+
+    def metric(self, name: str) -> float:
+        lines = requests.get(f"{self.url}/metrics", timeout=5).text.splitlines()
+        return next((float(line.rpartition(" ")[2]) for line in lines if line.startswith(f"{name} ")), 0.0)
 
     def _ready(self) -> bool:
         try:

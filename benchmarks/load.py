@@ -1,0 +1,118 @@
+"""The receiver under load: events at a steady rate while passes run, how long each answer takes, and whether the
+consensus is in the end that of a fresh sync.
+
+    python -m benchmarks.load [--rate 200] [--seconds 60] [--tasks 2000]
+
+Everything runs on this machine: a Label Studio, the service with its worker, and the senders, of which each sends at its
+appointed times whether or not earlier answers were quick (so that a slow moment is not hidden by sending less).
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import tempfile
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from ls_crowd_plugin.demo.server import Server, prepare
+from ls_crowd_plugin.labelstudio import Http, LabelStudio
+from ls_crowd_plugin.pipeline.sync import Options, sync
+from ls_crowd_plugin.store import open_database
+
+from .latency import SECRET, Service, submit
+from .sync import make_person, make_project
+from .text_table import print_table
+
+SENDERS = 8
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--rate", type=int, default=200)
+    arguments.add_argument("--seconds", type=int, default=60)
+    arguments.add_argument("--tasks", type=int, default=2000)
+    arguments.add_argument("--home", type=Path, default=Path(".label-studio"), help="where Label Studio is installed")
+    given = arguments.parse_args()
+    prepare(given.home, print)
+    with tempfile.TemporaryDirectory() as folder, Server(given.home, Path(folder) / "data") as server:
+        studio = Http(server.url, server.key)
+        people = [make_person(studio, number) for number in range(50)]
+        newcomer = make_person(studio, 50)
+        project = make_project(studio, people, given.tasks)
+        with Service(server, Path(folder) / "crowd.db", project) as service:
+            service.event(project)
+            service.wait_until_idle()
+            tasks = sorted(LabelStudio(studio).task_ids(project))[: given.seconds]
+            answers, seconds = _send(service.url, project, given.rate, given.seconds, studio, tasks, newcomer)
+            passes = service.metric('ls_crowd_passes_total{outcome="done"}')
+            service.wait_until_idle()
+        equal = _as_a_fresh_sync(studio, project)
+    took = np.array(seconds) * 1000
+    rows = [
+        ("events sent", given.rate * given.seconds, None),
+        (
+            "answered 2xx",
+            sum(count for status, count in answers.items() if 200 <= status < 300),
+            given.rate * given.seconds,
+        ),
+        ("median, ms", float(np.median(took)), None),
+        ("p99, ms", float(np.quantile(took, 0.99)), 50),
+        ("longest, ms", float(took.max()), None),
+        ("passes with a fit meanwhile", int(passes), None),
+        ("consensus equal to a fresh sync", "yes" if equal else "NO", None),
+    ]
+    print_table(f"{given.rate} events a second for {given.seconds} s", ("what", "measured", "wanted"), rows)
+
+
+def _send(
+    url: str, project: int, rate: int, seconds: int, studio: Http, tasks: list[int], newcomer: int
+) -> tuple[Counter[int], list[float]]:
+    """Statuses and times of all answers; meanwhile somebody annotates about once a second."""
+    statuses: Counter[int] = Counter()
+    took: list[float] = []
+    start = time.perf_counter() + 1.0
+
+    def sender(number: int) -> None:
+        connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=10)
+        body = json.dumps({"action": "ANNOTATION_CREATED", "project": {"id": project}})
+        headers = {"X-LS-Crowd-Secret": SECRET, "Content-Type": "application/json"}
+        for event in range(number, rate * seconds, SENDERS):
+            due = start + event / rate
+            time.sleep(max(due - time.perf_counter(), 0.0))
+            connection.request("POST", "/webhook", body, headers)
+            answer = connection.getresponse()
+            answer.read()
+            statuses[answer.status] += 1
+            took.append(time.perf_counter() - due)
+
+    def annotator() -> None:
+        for number, task in enumerate(tasks):
+            time.sleep(max(start + number - time.perf_counter(), 0.0))
+            submit(studio, task, newcomer)
+
+    threads = [threading.Thread(target=sender, args=(number,)) for number in range(SENDERS)]
+    threads.append(threading.Thread(target=annotator))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return statuses, took
+
+
+def _as_a_fresh_sync(studio: Http, project: int) -> bool:
+    engine = open_database("sqlite:///:memory:")
+    try:
+        return sync(LabelStudio(studio), engine, project, Options(dry_run=True, task_meta="off")).plan.empty
+    finally:
+        engine.dispose()
+
+
+if __name__ == "__main__":
+    main()
