@@ -3,8 +3,8 @@ consensus is in the end that of a fresh sync.
 
     python -m benchmarks.load [--rate 200] [--seconds 60] [--tasks 2000]
 
-Everything runs on this machine: a Label Studio, the service with its worker, and the senders, of which each sends at its
-appointed times whether or not earlier answers were quick (so that a slow moment is not hidden by sending less).
+Everything runs on this machine: a Label Studio, the service with its worker, and the senders, of which each sends at
+its appointed times whether or not earlier answers were quick (so that a slow moment is not hidden by sending less).
 """
 
 from __future__ import annotations

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import RunCommand
 from studio import MOOD, Project, make_project, people
 
+from ls_crowd_plugin.cli import main
 from ls_crowd_plugin.demo.server import Server
 from ls_crowd_plugin.labelstudio import Http
 
-Doctor = Callable[..., "subprocess.CompletedProcess[str]"]
+Doctor = Callable[..., tuple[int, str]]  # exit code, and what it printed
 
 
 @pytest.fixture
@@ -23,8 +22,10 @@ def project(owner: Http) -> Project:
 
 
 @pytest.fixture
-def doctor(label_studio: Server, run_command: RunCommand, tmp_path: Path) -> Doctor:
-    def run(*arguments: Any, command: str = "doctor", **settings: str) -> subprocess.CompletedProcess[str]:
+def doctor(
+    label_studio: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Doctor:
+    def run(*arguments: Any, command: str = "doctor", **settings: str) -> tuple[int, str]:
         given = {
             "LABEL_STUDIO_URL": label_studio.url,
             "LABEL_STUDIO_API_KEY": label_studio.key,
@@ -32,7 +33,10 @@ def doctor(label_studio: Server, run_command: RunCommand, tmp_path: Path) -> Doc
             "LS_CROWD_WEBHOOK_SECRET": "right",
             "LS_CROWD_PUBLIC_URL": "http://127.0.0.1:9999",
         }
-        return run_command(command, *map(str, arguments), **{**given, **settings})
+        for name, value in {**given, **settings}.items():
+            monkeypatch.setenv(name, value)
+        code = main([command, *map(str, arguments)])
+        return code, capsys.readouterr().out
 
     return run
 
@@ -61,9 +65,9 @@ def hook(owner: Http, project: Project, **changes: Any) -> None:
     ],
 )
 def test_finds_what_is_wrong_around_it(doctor: Doctor, settings: dict[str, str], sentence: str) -> None:
-    done = doctor(**settings)
-    assert sentence in done.stdout
-    assert (done.returncode == 1) == ("✗" in done.stdout)
+    code, said = doctor(**settings)
+    assert sentence in said
+    assert (code == 1) == ("✗" in said)
 
 
 @pytest.mark.parametrize(
@@ -85,33 +89,28 @@ def test_looks_at_webhooks(
 ) -> None:
     if changes is not None:
         hook(owner, project, **changes)
-    done = doctor(project.id)
-    assert sentence in done.stdout
-    assert "right" not in done.stdout.replace("right label", "").replace("puts that right", "")
+    _, said = doctor(project.id)
+    assert sentence in said
+    assert "right" not in said.replace("puts that right", "")
 
 
 def test_looks_at_controls_answers_and_gold(owner: Http, doctor: Doctor, project: Project) -> None:
-    assert "No answers are known yet" in doctor(project.id).stdout
+    assert "No answers are known yet" in doctor(project.id)[1]
     doctor(project.id, command="sync")
-    done = doctor(project.id)
-    for words in (
-        "Aggregated are: mood",
-        "2 of 2 answered tasks have several answers",
-        "No gold is known",
-        "2 predictions",
-    ):
-        assert words in done.stdout
+    _, said = doctor(project.id)
+    for words in ("Aggregated are: mood", "2 of 2 answered tasks have several", "No gold is known", "2 predictions"):
+        assert words in said
     alone = make_project(owner, MOOD, [{people(owner, 1)[0]: {"mood": "good"}}], overlap=1)
     doctor(alone.id, command="sync")
-    assert "No task has more than one answer" in doctor(alone.id).stdout
+    assert "No task has more than one answer" in doctor(alone.id)[1]
 
 
 def test_notices_that_annotators_are_led(owner: Http, doctor: Doctor, project: Project) -> None:
     doctor(project.id, command="sync")
     owner.patch(f"/api/projects/{project.id}/", {"show_collab_predictions": True})
-    assert "annotators are led" in doctor(project.id).stdout
+    assert "annotators are led" in doctor(project.id)[1]
 
 
 def test_names_a_project_that_is_not_there(doctor: Doctor) -> None:
-    done = doctor(987654)
-    assert (done.returncode, "404" in done.stdout) == (1, True)
+    code, said = doctor(987654)
+    assert (code, "404" in said) == (1, True)

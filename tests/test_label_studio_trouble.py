@@ -359,8 +359,16 @@ class TestTokens:
         assert once(Http(label_studio.url, personal), engine, project).written.created == 24
         assert once(owner, engine, project).plan.empty
 
-    @pytest.mark.parametrize("kind", ["personal", "legacy", "personal that is wrong", "legacy that is wrong"])
-    @pytest.mark.parametrize("fault", ["", "500"])
+    @pytest.mark.parametrize(
+        ("kind", "fault"),
+        [
+            ("personal", ""),
+            ("legacy", "500"),
+            ("personal that is wrong", ""),
+            ("legacy that is wrong", ""),
+            ("personal", "500"),
+        ],
+    )
     def test_leak_nowhere(
         self,
         kind: str,

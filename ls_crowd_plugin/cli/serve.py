@@ -13,9 +13,12 @@ import click
 from ..errors import CrowdError, NotAllowed, Rejected, Unreachable
 
 if TYPE_CHECKING:
+    from flask import Flask
     from sqlalchemy import Engine
 
     from ..settings import Settings
+    from ..store import WorkList
+    from ..web.app import Parts
 
 THREADS = 8
 BUSY_SECONDS = 0.5  # Label Studio gives up after one second
@@ -29,22 +32,38 @@ def serve() -> None:
 
     Stops with SIGTERM or Ctrl-C; what was under way is ended, or done again at the next start.
     """
-    from waitress.server import create_server
-
     from ..log import LOG, line, log_to_stderr
     from ..settings import read_settings
-    from ..store import WorkList, open_database, open_work_list
     from ..web import create_app
-    from ..web.app import LARGEST_BODY
+    from .parts import databases
 
     settings = read_settings()
     log_to_stderr()
-    engine = open_database(settings.database_url or None)
-    work_engine = open_work_list(settings.database_url or None, BUSY_SECONDS)
-    _check_key(settings)
-    app = create_app(_parts(settings, engine, WorkList(work_engine)))
+    with databases(settings, BUSY_SECONDS) as (engine, work):
+        _check_key(settings)
+        server = _listening(create_app(_parts(settings, engine, work)), settings)
+        worker = _Supervised()
+        worker.start()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, _leave)
+        address = f"http://{settings.host}:{settings.port}"
+        LOG.info(line("serving", at=address, webhooks=f"{settings.public_url}/webhook"))
+        try:
+            server.run()
+        finally:
+            LOG.info(line("stopping"))
+            server.close()
+            worker.stop()
+
+
+def _listening(app: Flask, settings: Settings) -> Any:
+    """A server that has its port."""
+    from waitress.server import create_server
+
+    from ..web.app import LARGEST_BODY
+
     try:
-        server: Any = create_server(
+        return create_server(
             app,
             host=settings.host,
             port=settings.port,
@@ -58,19 +77,6 @@ def serve() -> None:
             f"The service cannot listen at {settings.host}:{settings.port} ({error.strerror}); choose another"
             " LS_CROWD_HOST or LS_CROWD_PORT."
         ) from None
-    worker = _Supervised()
-    worker.start()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _leave)
-    LOG.info(line("serving", at=f"http://{settings.host}:{settings.port}", webhooks=f"{settings.public_url}/webhook"))
-    try:
-        server.run()
-    finally:
-        LOG.info(line("stopping"))
-        server.close()
-        worker.stop()
-        engine.dispose()
-        work_engine.dispose()
 
 
 def _leave(*_: object) -> None:
@@ -90,7 +96,7 @@ def _check_key(settings: Settings) -> None:
         LOG.warning(line("Label Studio is not there yet", why=str(error)))
 
 
-def _parts(settings: Settings, engine: Engine, work: Any) -> Any:
+def _parts(settings: Settings, engine: Engine, work: WorkList) -> Parts:
     from werkzeug.security import generate_password_hash
 
     from ..store.secrets import kept_secret

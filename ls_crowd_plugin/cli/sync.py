@@ -15,8 +15,12 @@ from .summary import VERDICTS, shown
 WAIT_SECONDS = 30.0  # for a worker that is at the same project
 
 if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+    from ..labelstudio import LabelStudio
     from ..pipeline.plan import Plan
-    from ..pipeline.sync import Report
+    from ..pipeline.sync import Options, Report
+    from ..store import WorkList
 
 
 @click.command(short_help="Consensus for existing Label Studio projects.")
@@ -36,18 +40,12 @@ def sync(
     """
     if everything == bool(projects):
         raise click.UsageError("Name projects by their ids, or use --all.")
-    from sqlalchemy.exc import SQLAlchemyError
-
-    from ..pipeline.hold import holding, own_name
-    from ..pipeline.sync import sync as sync_project
+    from ..pipeline.hold import own_name
     from ..settings import read_settings
-    from ..store import WorkList, open_database, open_work_list
-    from .parts import label_studio, options_of
+    from .parts import databases, label_studio, options_of
 
     settings = read_settings()
     studio = label_studio(settings)
-    engine = open_database(settings.database_url or None)
-    work, name = WorkList(open_work_list(settings.database_url or None)), own_name()
     options = replace(
         options_of(settings),
         method=method or settings.method,
@@ -55,30 +53,40 @@ def sync(
         from_scratch=since_scratch,
         take_over=take_over,
     )
-    wanted = [int(each["id"]) for each in studio.projects()] if everything else list(dict.fromkeys(projects))
-    failed = []
-    for project in wanted:
-        try:
-            with ProgressDisplay() as display, holding(work, project, name, wait=WAIT_SECONDS):
-
-                def told(stage: str, done: int, total: int, display: ProgressDisplay = display) -> None:
-                    display(f"Project {project}: {stage}", done / max(total, 1))  # noqa: B023
-
-                report = sync_project(studio, engine, project, options, told)
-        except ProjectGone as gone:
-            click.echo(str(gone))
-            continue
-        except (CrowdError, SQLAlchemyError) as error:
-            failed.append(project)
-            known = isinstance(error, CrowdError)
-            why = str(error) if known else f"the database did not do what it should ({type(error).__name__})."
-            click.echo(f"Project {project} was not done: {why}", err=True)
-            continue
-        click.echo(_said(report, dry_run))
-        for warning in report.warnings:
-            click.echo(f"warning: {warning}", err=True)
+    with databases(settings) as (engine, work):
+        wanted = [int(each["id"]) for each in studio.projects()] if everything else list(dict.fromkeys(projects))
+        name = own_name()
+        failed = [project for project in wanted if not _done(studio, engine, work, name, project, options)]
     if failed:
         raise CrowdError(f"{len(failed)} of {len(wanted)} project(s) could not be done; the reasons are above.")
+
+
+def _done(studio: LabelStudio, engine: Engine, work: WorkList, name: str, project: int, options: Options) -> bool:
+    """Does one project and says what came of it; whether it went well."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from ..pipeline.hold import holding
+    from ..pipeline.sync import sync as sync_project
+
+    try:
+        with ProgressDisplay() as display, holding(work, project, name, wait=WAIT_SECONDS):
+
+            def told(stage: str, done: int, total: int) -> None:
+                display(f"Project {project}: {stage}", done / max(total, 1))
+
+            report = sync_project(studio, engine, project, options, told)
+    except ProjectGone as gone:
+        click.echo(str(gone))
+        return True
+    except (CrowdError, SQLAlchemyError) as error:
+        known = isinstance(error, CrowdError)
+        why = str(error) if known else f"the database did not do what it should ({type(error).__name__})."
+        click.echo(f"Project {project} was not done: {why}", err=True)
+        return False
+    click.echo(_said(report, options.dry_run))
+    for warning in report.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    return True
 
 
 def _said(report: Report, dry_run: bool) -> str:

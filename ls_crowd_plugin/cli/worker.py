@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Callable
 
 import click
 
@@ -17,36 +18,30 @@ def worker(supervised: bool) -> None:
     from ..log import log_to_stderr
     from ..pipeline.worker import Worker
     from ..settings import read_settings
-    from ..store import WorkList, open_database, open_work_list
-    from .parts import label_studio, options_of
+    from .parts import databases, label_studio, options_of
 
     settings = read_settings()
     log_to_stderr()
-    engine, work_engine = open_database(settings.database_url or None), open_work_list(settings.database_url or None)
-    working = Worker(
-        label_studio(settings),
-        engine,
-        WorkList(work_engine),
-        options_of(settings),
-        projects=settings.projects,
-        all_projects=settings.all_projects,
-        poll_seconds=settings.poll_seconds,
-    )
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: working.stop())
-    if supervised:
-        threading.Thread(target=_stop_with_parent, args=(working.stop,), daemon=True).start()
-    try:
+    with databases(settings) as (engine, work):
+        working = Worker(
+            label_studio(settings),
+            engine,
+            work,
+            options_of(settings),
+            projects=settings.projects,
+            all_projects=settings.all_projects,
+            poll_seconds=settings.poll_seconds,
+        )
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: working.stop())
+        if supervised:
+            threading.Thread(target=_stop_with_parent, args=(working.stop,), daemon=True).start()
         working.run()
-    finally:
-        engine.dispose()
-        work_engine.dispose()
 
 
-def _stop_with_parent(stop: object) -> None:
+def _stop_with_parent(stop: Callable[[], None]) -> None:
     """stdin is a pipe whose other end the parent holds: it ends when the parent does, however that happens."""
     sys.stdin.buffer.read()
-    if callable(stop):
-        stop()
+    stop()
     threading.Event().wait(60)  # a pass may still be ended in order
     os._exit(1)
