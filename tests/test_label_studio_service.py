@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import re
 import secrets
+import socket
+import sqlite3
 import subprocess
 import time
 from collections.abc import Callable
@@ -360,3 +363,64 @@ class TestManyWorkers:
                 assert worker.stop() == 0
         for project in projects:
             assert all(len(found) == 1 for found in project.predictions().values())
+
+
+class TestHardTimes:
+    def test_slow_senders_hold_nobody_up(self, make_service: MakeService) -> None:
+        with make_service(LS_CROWD_POLL_SECONDS="3600") as service, contextlib.ExitStack() as opened:
+            for number in range(60):
+                slow = opened.enter_context(socket.create_connection(("127.0.0.1", service.port)))
+                slow.sendall(b"POST /webhook/1 HTTP/1.1\r\nContent-Length: 1000\r\n" + b"\r\n{" * (number % 2))
+            started = time.monotonic()
+            assert [service.event(1) for _ in range(20)] == [202] * 20
+            assert time.monotonic() - started < 5
+
+    def test_what_is_too_large_is_refused_before_it_is_sent(self, make_service: MakeService) -> None:
+        with make_service() as service, socket.create_connection(("127.0.0.1", service.port)) as sender:
+            sender.sendall(b"POST /webhook/1 HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n")
+            assert b" 413 " in sender.recv(1000).splitlines()[0]
+
+    def test_a_locked_database_is_said_and_waited_out(
+        self, project: Project, make_service: MakeService, tmp_path: Path
+    ) -> None:
+        with make_service(LS_CROWD_POLL_SECONDS="3600") as service:
+            locked = sqlite3.connect(tmp_path / "crowd-work.db", isolation_level=None)
+            locked.execute("BEGIN EXCLUSIVE")
+            assert service.event(project.id) == 503
+            assert requests.get(f"{service.url}/readyz", timeout=5).status_code == 503
+            assert requests.get(f"{service.url}/healthz", timeout=5).status_code == 200
+            locked.execute("ROLLBACK")
+            locked.close()
+            assert service.event(project.id) == 202
+            eventually(lambda: len(project.predictions()) == 6)
+            assert service.ready()
+
+    @pytest.mark.soak
+    def test_a_long_run_takes_no_more_and_no_more(self, project: Project, make_service: MakeService) -> None:
+        """Memory and open files after 400 passes against those after 100."""
+        with make_service(LS_CROWD_POLL_SECONDS="3600", LS_CROWD_QUIET_SECONDS="0") as service:
+            assert service._process is not None
+            serving = service._process.process.pid
+            (working,) = map(int, Path(f"/proc/{serving}/task/{serving}/children").read_text().split())
+
+            def passes(number: int) -> None:
+                for count in range(number):
+                    if count % 10 == 0:
+                        change_mind(project, project.tasks[0])
+                    for _ in range(5):
+                        assert service.event(project.id) == 202
+                    eventually(service.idle)
+
+            passes(100)
+            before = [_used(serving), _used(working)]
+            passes(300)
+            after = [_used(serving), _used(working)]
+        for (memory, files), (more_memory, more_files) in zip(before, after, strict=True):
+            assert more_memory < 1.1 * memory
+            assert more_files <= files + 3
+
+
+def _used(process: int) -> tuple[int, int]:
+    """Resident memory in kB, and open files."""
+    status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+    return int(re.findall(r"VmRSS:\s+(\d+)", status)[0]), len(list(Path(f"/proc/{process}/fd").iterdir()))
