@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import os
 import secrets
+import shutil
 import subprocess
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -54,8 +56,15 @@ def label_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     preparing = _preparing[0]
     _, trouble = preparing.communicate()
     assert preparing.returncode == 0, trouble
-    with Server(STUDIO_HOME, tmp_path_factory.mktemp("label-studio") / "data") as server:
-        yield server
+    memory = Path("/dev/shm")  # where there is one, Label Studio does not wait for a disk
+    folder = tmp_path_factory.mktemp("label-studio")
+    if memory.is_dir() and os.access(memory, os.W_OK):
+        folder = Path(tempfile.mkdtemp(prefix="ls-crowd-tests-", dir=memory))
+    try:
+        with Server(STUDIO_HOME, folder / "data") as server:
+            yield server
+    finally:
+        shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="session")

@@ -286,6 +286,12 @@ class TestPlan:
         plan = make_plan([desired(task, "bad") for task in MANY], old + new, shown=VERSION)
         assert plan == Plan(f"{VERSION}-2", retire={VERSION: len(MANY)})
 
+    def test_counts_the_tasks_that_get_another_label(self) -> None:
+        standing = [existing(100 + task, task) for task in MANY]
+        few = make_plan([desired(task, "bad" if task < 3 else "good", 0.8) for task in MANY[:5]], standing[:5])
+        all_ = make_plan([desired(task, "bad") for task in MANY], standing)
+        assert (few.relabelled, all_.relabelled, make_plan([desired(1)], []).relabelled) == (2, len(MANY), 0)
+
     def test_keeps_the_version_that_is_shown_where_two_are_as_good(self) -> None:
         two = [existing(100, 1), existing(200, 1, version=f"{VERSION}-2")]
         assert make_plan([desired(1)], two, shown=f"{VERSION}-2") == Plan(f"{VERSION}-2", retire={VERSION: 1})

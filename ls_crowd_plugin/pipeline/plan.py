@@ -61,6 +61,7 @@ class Plan:
     delete: list[Existing] = field(default_factory=list)
     retire: dict[str, int] = field(default_factory=dict)  # whole versions of ours to delete, and how large they are
     settings: dict[str, Any] = field(default_factory=dict)
+    relabelled: int = field(default=0, compare=False)  # tasks that had a prediction of ours with another label
 
     @property
     def empty(self) -> bool:
@@ -147,7 +148,9 @@ def make_plan(desired: Sequence[Desired], existing: Sequence[Existing], *, tasks
         standing.setdefault(each.version, []).append(each)
     versions = sorted(standing, key=lambda name: (name != shown, name))
     ways = [*(_ending_with(version, desired, standing) for version in versions), _starting_anew(desired, standing)]
-    return min(ways, key=lambda plan: plan.cost(tasks))
+    labels = {each.task: digest(each.result, None) for each in existing}
+    relabelled = sum(labels.get(each.task) not in (None, digest(each.result, None)) for each in desired)
+    return replace(min(ways, key=lambda plan: plan.cost(tasks)), relabelled=relabelled)
 
 
 def _ending_with(version: str, desired: Sequence[Desired], standing: Mapping[str, Sequence[Existing]]) -> Plan:

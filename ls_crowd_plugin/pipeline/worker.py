@@ -220,4 +220,5 @@ def _sums(report: Report) -> dict[tuple[str, str], float]:
     written = report.written
     for what, number in (("created", written.created), ("changed", written.updated), ("deleted", written.deleted)):
         sums["predictions", what] = float(number)
+    sums["labels", "changed"] = float(report.plan.relabelled)
     return sums

@@ -19,6 +19,7 @@ TALLIES = {  # in the database → metric, the name of its label, help
     "passes": ("ls_crowd_passes", "outcome", "Passes over projects, by what became of them."),
     "pass_seconds": ("ls_crowd_pass_seconds", "stage", "Seconds spent in each stage of passes."),
     "pass_stages": ("ls_crowd_pass_stages", "stage", "How often each stage was done."),
+    "labels": ("ls_crowd_labels", "what", "Tasks whose consensus became another label."),
     "predictions": ("ls_crowd_predictions", "what", "Predictions created, changed and deleted in Label Studio."),
 }
 
