@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import signal
 import subprocess
 import sys
@@ -102,19 +103,21 @@ def _parts(settings: Settings, engine: Engine, work: WorkList) -> Parts:
     from ..store.secrets import kept_secret
     from ..web.app import Parts
 
-    password, new_password = (settings.password, False) if settings.password else kept_secret(engine, "password")
-    secret, new_secret = (
-        (settings.webhook_secret, False) if settings.webhook_secret else kept_secret(engine, "webhook secret")
-    )
-    if new_password:
-        click.echo(f"Password for the pages, shown this once: {password}")
-    if new_secret:
-        click.echo(f"Webhook secret (header X-LS-Crowd-Secret), shown this once: {secret}")
+    password_hash, secret = generate_password_hash(settings.password), settings.webhook_secret
+    if not settings.password:
+        password = secrets.token_urlsafe(12)
+        password_hash, is_new = kept_secret(engine, "password hash", generate_password_hash(password))
+        if is_new:
+            click.echo(f"Password for the pages, shown this once: {password}")
+    if not secret:
+        secret, is_new = kept_secret(engine, "webhook secret")
+        if is_new:
+            click.echo(f"Webhook secret (header X-LS-Crowd-Secret), shown this once: {secret}")
     return Parts(
         engine=engine,
         work=work,
         webhook_secret=secret,
-        password_hash=generate_password_hash(password),
+        password_hash=password_hash,
         session_key=kept_secret(engine, "session key")[0],
         quiet_seconds=settings.quiet_seconds,
         longest_seconds=settings.longest_seconds,

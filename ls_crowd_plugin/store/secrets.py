@@ -10,11 +10,11 @@ from . import tables
 from .mirror import insert_missing
 
 
-def kept_secret(engine: Engine, name: str) -> tuple[str, bool]:
-    """A secret by its name, made at the first asking; whether it is new."""
+def kept_secret(engine: Engine, name: str, made: str | None = None) -> tuple[str, bool]:
+    """A secret by its name, at the first asking `made` or drawn; whether it is new."""
     table = tables.secret
+    made = made or secrets.token_urlsafe(18)
     with engine.begin() as connection:
-        made = secrets.token_urlsafe(18)
         insert_missing(connection, table, {"name": name, "value": made})
         value = str(connection.execute(select(table.c.value).where(table.c.name == name)).scalar_one())
     return value, value == made
