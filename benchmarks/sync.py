@@ -64,7 +64,6 @@ def _first_and_second(http: Http, people: list[int], tasks: int, folder: Path) -
     pulls.append(_timed(lambda: _bare_pull(http, ours)))
     bodies = _same_predictions(http, ours, bare)
     bulk = _timed(lambda: _bare_write(http, bare, bodies))
-    sync(LabelStudio(http), engine, ours, options)  # reads again what changed within seconds of the first reading
     second = sync(LabelStudio(http), engine, ours, options)
     engine.dispose()
     assert first.written.created == tasks
