@@ -213,7 +213,13 @@ def test_interrupting_says_so_and_leaves_nothing(tmp_path: Path) -> None:
     pipe = tmp_path / "answers.csv"
     os.mkfifo(pipe)
     command = [sys.executable, "-m", "ls_crowd_plugin", "aggregate", str(pipe), "--out", str(tmp_path / "out")]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # or the tests in a background job ignore it
+    )
     with pipe.open("w"):  # opens when the command has begun to read
         process.send_signal(signal.SIGINT)
         output, errors = process.communicate(timeout=30)
