@@ -56,12 +56,12 @@ def sync(
     with databases(settings) as (engine, work):
         wanted = [int(each["id"]) for each in studio.projects()] if everything else list(dict.fromkeys(projects))
         name = own_name()
-        failed = [project for project in wanted if not _done(studio, engine, work, name, project, options)]
+        failed = [project for project in wanted if not done(studio, engine, work, name, project, options)]
     if failed:
         raise CrowdError(f"{len(failed)} of {len(wanted)} project(s) could not be done; the reasons are above.")
 
 
-def _done(studio: LabelStudio, engine: Engine, work: WorkList, name: str, project: int, options: Options) -> bool:
+def done(studio: LabelStudio, engine: Engine, work: WorkList, name: str, project: int, options: Options) -> bool:
     """Does one project and says what came of it; whether it went well."""
     from sqlalchemy.exc import SQLAlchemyError
 

@@ -156,6 +156,25 @@ class LabelStudio:
     def webhooks(self, project: int) -> list[Json]:
         return list(self.http.get("/api/webhooks/", project=project))
 
+    def create_webhook(self, webhook: Json) -> None:
+        self.http.post("/api/webhooks/", webhook)
+
+    def change_webhook(self, webhook: int, changes: Json) -> None:
+        self.http.patch(f"/api/webhooks/{webhook}/", changes)
+
+    def delete_webhook(self, webhook: int) -> None:
+        self.http.delete(f"/api/webhooks/{webhook}/")
+
+    def tabs(self, project: int) -> list[Json]:
+        """The Data Manager's tabs, which belong to the project and not to a person."""
+        return list(self.http.get("/api/dm/views/", project=project))
+
+    def create_tab(self, project: int, tab: Json) -> None:
+        self.http.post("/api/dm/views/", {"project": project, "data": tab})
+
+    def delete_tab(self, tab: int) -> None:
+        self.http.delete(f"/api/dm/views/{tab}/")
+
     def change_task(self, task: int, changes: Json) -> None:
         self.http.patch(f"/api/tasks/{task}/", changes)
 

@@ -74,6 +74,22 @@ def copy_into_tasks(
     return Copied(written, len(outstanding) - len(ready), finished - len(ready), repaired)
 
 
+def remove_from_tasks(studio: LabelStudio, engine: Engine, project: int) -> int:
+    """Takes what is ours out of `task.meta` again; of how many tasks."""
+    with engine.connect() as connection:
+        copied = sorted(passes.task_meta(connection, project))
+    removed = 0
+    for start in range(0, len(copied), BATCH):
+        for task in studio.tasks(project, copied[start : start + BATCH], "id,meta"):
+            meta = task["meta"] if isinstance(task["meta"], dict) else {}
+            if META in meta:
+                studio.change_task(int(task["id"]), {"meta": {key: meta[key] for key in meta if key != META}})
+                removed += 1
+            with engine.begin() as connection:
+                passes.remember_task_meta(connection, project, int(task["id"]), None)
+    return removed
+
+
 def is_about(task: Mapping[str, Any], wanted: str | None) -> bool:
     """Whether our prediction on a task is, alone, the one with the wanted digest, or none is wanted and none there."""
     return [digest(result, score) for result, score in _ours(task)] == ([] if wanted is None else [wanted])

@@ -98,21 +98,29 @@ def desired_predictions(crowd: Crowd, findings: Findings, annotator_scores: bool
     """One prediction per task with crowd answers, gold lifted: a probe must not be told from other tasks."""
     who: dict[int, set[int]] = {}
     questions: dict[int, dict[str, None]] = {}
-    for task, annotator, question in zip(crowd.tasks, crowd.annotators, crowd.questions, strict=True):
+    trusted = {annotator for annotator, row in findings.people.items() if row["verdict"] == "trusted"}
+    by_trusted: dict[tuple[int, str], str] = {}
+    disputed: set[int] = set()
+    rows = zip(crowd.tasks, crowd.annotators, crowd.questions, crowd.labels, strict=True)
+    for task, annotator, question, label in rows:
         who.setdefault(task, set()).add(annotator)
         questions.setdefault(task, {})[question] = None
+        if annotator in trusted and by_trusted.setdefault((task, question), label) != label:
+            disputed.add(task)
     scores = {annotator: _scores(row) for annotator, row in findings.people.items()} if annotator_scores else {}
     desired = []
     for task, asked in sorted(questions.items()):
         said = {question: findings.lifted(task, question) for question in asked}
         confidence = {question: rounded(sure) for question, (_, sure) in said.items()}
-        told = {
+        told: dict[str, Any] = {
             "confidence": confidence,
             "difficulty": {question: rounded(findings.difficulty[task, question]) for question in asked},
             "answers": crowd.answered[task],
             "method": findings.method,
             "annotators": {str(annotator): scores[annotator] for annotator in sorted(who[task]) if annotator in scores},
         }
+        if task in disputed:  # by people who are trusted: a tab of the Data Manager finds it by this
+            told["disputed"] = True
         items = crowd.config.write({question: label for question, (label, _) in said.items()})
         if items:
             items[0]["meta"] = {META: told}

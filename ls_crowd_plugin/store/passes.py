@@ -85,6 +85,17 @@ def remember_settings(
         connection.execute(insert(before).values(project=project, name=name, value=json.dumps(facts.get(name))))
 
 
+def settings_before(connection: Connection, project: int) -> dict[str, str]:
+    """A project's settings as they were before they were first changed: name → JSON."""
+    before = tables.setting_before
+    rows = connection.execute(select(before.c.name, before.c.value).where(before.c.project == project))
+    return {str(row.name): str(row.value) for row in rows}
+
+
+def forget_settings(connection: Connection, project: int) -> None:
+    connection.execute(delete(tables.setting_before).where(tables.setting_before.c.project == project))
+
+
 def _digests(connection: Connection, table: Table, project: int) -> dict[int, str]:
     rows = connection.execute(select(table.c.task, table.c.digest).where(table.c.project == project))
     return {int(row.task): str(row.digest) for row in rows}

@@ -1,0 +1,137 @@
+"""Connecting a project in a real Label Studio, again and again, and disconnecting it without a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from studio import MOOD, Project, make_project, people
+
+from ls_crowd_plugin.cli import main
+from ls_crowd_plugin.demo.server import Server
+from ls_crowd_plugin.labelstudio import Http, LabelStudio
+from ls_crowd_plugin.pipeline.connect import TABS
+
+Run = Callable[..., tuple[int, str, str]]  # exit code, stdout, stderr
+
+
+@pytest.fixture
+def project(owner: Http) -> Project:
+    """Thirty tasks; the three people agree but on the first two."""
+    first, second, third = people(owner, 3)
+    answers = [
+        {first: {"mood": "good"}, second: {"mood": "good"}, third: {"mood": "bad" if number < 2 else "good"}}
+        for number in range(30)
+    ]
+    return make_project(owner, MOOD, answers, overlap=3)
+
+
+@pytest.fixture
+def run(
+    label_studio: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Run:
+    def run(*arguments: Any, **settings: str) -> tuple[int, str, str]:
+        given = {
+            "LABEL_STUDIO_URL": label_studio.url,
+            "LABEL_STUDIO_API_KEY": label_studio.key,
+            "LS_CROWD_DATABASE_URL": f"sqlite:///{tmp_path / 'crowd.db'}",
+            "LS_CROWD_PUBLIC_URL": "http://127.0.0.1:9999",
+            "LS_CROWD_TASK_META": "on",
+        }
+        for name, value in {**given, **settings}.items():
+            monkeypatch.setenv(name, value)
+        code = main([str(argument) for argument in arguments])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+def remains(owner: Http, project: Project) -> dict[str, Any]:
+    """All of a project that connecting may touch."""
+    facts = owner.get(f"/api/projects/{project.id}/")
+    studio = LabelStudio(owner)
+    return {
+        "webhooks": studio.webhooks(project.id),
+        "tabs": sorted(str(tab["data"].get("title")) for tab in studio.tabs(project.id)),
+        "settings": {name: facts[name] for name in ("model_version", "show_collab_predictions", "sampling")},
+        "predictions": project.predictions(),
+        "meta": [row["meta"] for row in project.rows().values()],
+    }
+
+
+def test_makes_webhook_tabs_and_consensus(owner: Http, project: Project, run: Run) -> None:
+    code, said, _ = run("connect", project.id)
+    assert (code, "30 predictions created" in said) == (0, True)
+    (hook,) = LabelStudio(owner).webhooks(project.id)
+    assert hook["url"] == f"http://127.0.0.1:9999/webhook/{project.id}"
+    assert (hook["is_active"], hook["send_for_all_actions"], list(hook["headers"])) == (
+        True,
+        True,
+        ["X-LS-Crowd-Secret"],
+    )
+    assert set(remains(owner, project)["tabs"]) == {"Default", *TABS}
+    assert hook["headers"]["X-LS-Crowd-Secret"] not in said
+
+
+def test_again_changes_nothing(owner: Http, project: Project, run: Run) -> None:
+    run("connect", project.id)
+    before = remains(owner, project)
+    assert run("connect", project.id)[0] == 0
+    assert remains(owner, project) == before
+
+
+def test_puts_a_webhook_right_that_somebody_changed(owner: Http, project: Project, run: Run) -> None:
+    run("connect", project.id)
+    (hook,) = LabelStudio(owner).webhooks(project.id)
+    owner.patch(f"/api/webhooks/{hook['id']}/", {"is_active": False})
+    run("connect", project.id)
+    assert [each["is_active"] for each in LabelStudio(owner).webhooks(project.id)] == [True]
+
+
+def test_the_tabs_show_what_they_say(owner: Http, project: Project, run: Run) -> None:
+    run("connect", project.id)
+    tabs = {str(tab["data"].get("title")): int(tab["id"]) for tab in LabelStudio(owner).tabs(project.id)}
+
+    def shown(title: str) -> list[dict[str, Any]]:
+        answer = owner.get("/api/tasks", view=tabs[title], project=project.id, fields="all", page_size=100)
+        return list(answer["tasks"])
+
+    scores = [task["predictions_score"] for task in shown("Least sure first")]
+    assert (len(scores), scores) == (30, sorted(scores))
+    settled = [task["predictions_score"] for task in shown("Settled")]
+    assert settled == sorted((score for score in scores if score >= 0.95), reverse=True)
+    disputed = {
+        task for task, (found,) in project.predictions().items() if found["result"][0]["meta"]["crowd"].get("disputed")
+    }
+    assert {int(task["id"]) for task in shown("Disputed by trusted annotators")} == disputed
+
+
+def test_may_serve_uncertain_tasks_first(owner: Http, project: Project, run: Run) -> None:
+    run("connect", project.id, "--uncertain-first")
+    assert remains(owner, project)["settings"]["sampling"] == "Uncertainty sampling"
+
+
+@pytest.mark.parametrize("address", ["http://crowd:9090"])
+def test_says_what_label_studio_does_not_take_and_still_does_the_rest(project: Project, run: Run, address: str) -> None:
+    code, _, warned = run("connect", project.id, LS_CROWD_PUBLIC_URL=address)
+    assert (code, "LS_CROWD_PUBLIC_URL" in warned) == (0, True)
+    assert len(project.predictions()) == 30
+
+
+def test_disconnecting_leaves_nothing_behind(owner: Http, project: Project, run: Run) -> None:
+    before = remains(owner, project)
+    run("connect", project.id, "--uncertain-first")
+    assert run("disconnect", project.id, "--purge")[0] == 0
+    after = remains(owner, project)
+    assert {**after, "tabs": []} == {**before, "tabs": []}
+    assert after["tabs"] in ([], ["Default"])
+
+
+def test_disconnecting_without_purging_keeps_predictions(owner: Http, project: Project, run: Run) -> None:
+    run("connect", project.id)
+    run("disconnect", project.id)
+    assert len(project.predictions()) == 30
+    assert remains(owner, project)["webhooks"] == []
+    assert run("disconnect", project.id)[0] == 0
