@@ -29,14 +29,18 @@ RunCommand = Callable[..., "subprocess.CompletedProcess[str]"]
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
 
-# Label Studio is installed here once; the first time takes minutes, so it begins while the other tests run.
+# Label Studio is installed here once; the first time takes minutes, so it begins before the first test.
 STUDIO_HOME = Path(__file__).parent.parent / ".label-studio"
 _preparing: list[subprocess.Popen[str]] = []
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests with a real Label Studio come last."""
-    items.sort(key=_needs_studio)
+    """Tests with a real Label Studio are two groups, one for each of two processes: the first waits for it while the
+    other process does all other tests, and the second comes when those are done."""
+    for item in items:
+        if _needs_studio(item):
+            item.add_marker(pytest.mark.xdist_group(f"studio {_turn(item)}"))
+    items.sort(key=_turn)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -44,6 +48,12 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if any(map(_needs_studio, session.items)) and not session.config.option.collectonly:
         command = [sys.executable, "-m", "ls_crowd_plugin.demo.server", str(STUDIO_HOME)]
         _preparing.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
+
+
+def _turn(item: pytest.Item) -> int:
+    if not _needs_studio(item):
+        return 1
+    return 0 if item.path.name in ("test_label_studio_service.py", "test_label_studio_connect.py") else 2
 
 
 def _needs_studio(item: pytest.Item) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import secrets
 import shutil
@@ -27,15 +28,24 @@ STOP_SECONDS = 20.0
 Told = Callable[[str], None]
 
 
-def install(home: Path, told: Told = lambda _: None) -> None:
-    """Puts Label Studio into `home/environment`; does nothing where that is done already."""
+def prepare(home: Path, told: Told = lambda _: None) -> None:
+    """Puts Label Studio into `home/environment`, and the data of a first start, which takes a minute, into
+    `home/blank`: servers start from a copy. Where that is done nothing is; where another is doing it, it is waited for.
+    """
+    home.mkdir(parents=True, exist_ok=True)
+    with (home / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _install(home, told)
+        _fill(home, told)
+
+
+def _install(home: Path, told: Told) -> None:
     ready = home / f"installed-{VERSION}"
     if ready.exists():
         return
     environment = home / "environment"
     told(f"Installing Label Studio {VERSION} into {environment}; this takes some minutes.")
     shutil.rmtree(environment, ignore_errors=True)
-    home.mkdir(parents=True, exist_ok=True)
     venv.create(environment, with_pip=True)
     pip = [str(environment / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     done = subprocess.run([*pip, f"label-studio=={VERSION}"], capture_output=True, text=True, check=False)  # noqa: S603
@@ -45,9 +55,7 @@ def install(home: Path, told: Told = lambda _: None) -> None:
     ready.touch()
 
 
-def prepare(home: Path, told: Told = lambda _: None) -> None:
-    """Keeps the data of a first start, which takes a minute, in `home/blank`: later servers start from a copy."""
-    install(home, told)
+def _fill(home: Path, told: Told) -> None:
     blank = home / "blank"
     if blank.exists():
         return
