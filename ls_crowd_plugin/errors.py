@@ -2,6 +2,7 @@
 
 CrowdError                  anything this project refuses or fails at; exit code 1
 ├── UnusableInput           the caller's data or options cannot be used as they are; exit code 2
+├── Overtaken               another process has begun to do the same
 ├── NoSuchProject           there is no project of that number, or the key may not see it
 ├── ProjectGone             a project that was known is no longer in Label Studio: nothing is left to do for it
 └── LabelStudioError        Label Studio did not do what was asked
@@ -25,6 +26,10 @@ class UnusableInput(CrowdError, ValueError):
     """What was given cannot be used; the message names it and says what to change."""
 
     exit_code = 2
+
+
+class Overtaken(CrowdError):
+    """Another process has begun to do what this one was doing, and this one must not go on."""
 
 
 class NoSuchProject(CrowdError):

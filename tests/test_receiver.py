@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -229,6 +230,36 @@ class TestPages:
 
     def test_do_not_open_to_a_form_from_elsewhere(self, client: FlaskClient) -> None:
         assert client.post("/login", data={"password": PASSWORD}).status_code == 400
+
+    @pytest.mark.parametrize("token", ["", "-", "x"])
+    def test_do_not_open_to_who_has_not_seen_the_form(self, client: FlaskClient, token: str) -> None:
+        assert client.post("/login", data={"password": PASSWORD, "token": token}).status_code == 400
+
+    def test_close_to_all_when_the_password_changes(self, client: FlaskClient, parts: Parts) -> None:
+        self.log_in(client)
+        cookie = client.get_cookie("ls_crowd")
+        assert cookie is not None
+        other = create_app(replace(parts, password_hash=generate_password_hash("new", "pbkdf2:sha256:1"))).test_client()
+        other.set_cookie("ls_crowd", cookie.value)
+        assert other.get("/api/projects").status_code == 401
+
+    def test_stay_open_when_the_service_starts_again(self, parts: Parts) -> None:
+        """The hash of the same password is another at each start."""
+        first, second = (
+            create_app(
+                replace(parts, password=PASSWORD, password_hash=generate_password_hash(PASSWORD, "pbkdf2:sha256:1"))
+            ).test_client()
+            for _ in range(2)
+        )
+        self.log_in(first)
+        cookie = first.get_cookie("ls_crowd")
+        assert cookie is not None
+        second.set_cookie("ls_crowd", cookie.value)
+        assert second.get("/api/projects").status_code == 200
+
+    def test_do_not_open_to_guessing(self, client: FlaskClient) -> None:
+        assert [self.log_in(client, f"guess {number}") for number in range(12)][-2:] == [429, 429]
+        assert self.log_in(client) == 429
 
     def test_close_with_the_log_out(self, client: FlaskClient) -> None:
         self.log_in(client)

@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import Engine, delete, func, insert, select, text
 from sqlalchemy.exc import IntegrityError
 
-from ls_crowd_plugin.errors import CrowdError, NoSuchProject, NotThere, ProjectGone, UnusableInput
+from ls_crowd_plugin.errors import CrowdError, NoSuchProject, NotThere, Overtaken, ProjectGone, UnusableInput
 from ls_crowd_plugin.labelstudio import Http, LabelStudio, client
 from ls_crowd_plugin.pipeline.pull import Pulled, pull
 from ls_crowd_plugin.store import Annotation, Mirror, Task, open_database, tables
@@ -595,6 +595,20 @@ class TestPulling:
         self.pull(studio, engine)
         self.pull(studio, engine)
         assert labels(engine) == {20: "bad", 30: "bad", 40: "bad", 50: "bad"}
+
+    def test_that_was_overtaken_changes_nothing_any_more(self, studio: Studio, engine: Engine) -> None:
+        """A process that was asleep with a page in its hands wakes after another has read the project anew."""
+        studio.say(10, "good", of=1)
+
+        def overtake() -> None:
+            studio.wait()
+            studio.say(10, "bad", of=1)
+            pull(studio, engine, PROJECT)
+
+        studio.after_page = [overtake]
+        with pytest.raises(Overtaken, match="Another process"):
+            pull(studio, engine, PROJECT)
+        assert labels(engine) == {10: "bad"}
 
     def test_of_a_project_that_is_gone_forgets_it_but_not_its_trail(self, studio: Studio, engine: Engine) -> None:
         studio.say(10, "good", of=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import socket
+import dataclasses
 import subprocess
 import threading
 import time
@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import Engine, create_engine, select, text
 
 from ls_crowd_plugin.errors import CrowdError
-from ls_crowd_plugin.pipeline.hold import Busy, holding, own_name
+from ls_crowd_plugin.pipeline.hold import Busy, free_what_the_dead_hold, holding, own_name
 from ls_crowd_plugin.store import WorkList, open_database, open_work_list, tables
 from ls_crowd_plugin.store.work import LONGEST_PAUSE, PATIENT_ATTEMPTS, pause
 
@@ -167,7 +167,7 @@ class TestHolding:
     def test_by_a_dead_process_of_this_machine_ends_at_once(self, work: WorkList) -> None:
         process = subprocess.Popen(["true"])
         process.wait()
-        dead = f"{socket.gethostname()}-{process.pid}-abc"
+        dead = f"{own_name().rsplit('-', 2)[0]}-{process.pid}-abc"
         work.hold(3, dead)
         work.want(4)
         claimed(work, dead)
@@ -219,6 +219,52 @@ class TestFailing:
         waits = [pause(attempts) for attempts in range(1, 30)]
         assert waits == sorted(waits)
         assert (waits[0], waits[-1]) == (2.0, LONGEST_PAUSE)
+
+    def test_while_events_go_on_coming_keeps_no_other_project_back(self, work: WorkList) -> None:
+        work.want(1)
+        work.want(2)
+        served = []
+        for _ in range(3):
+            claim = work.claim("a")
+            assert claim is not None
+            served.append(claim.project)
+            work.fail(claim, "It broke.")
+            work.want(1, quiet=0, longest=15)
+        assert 2 in served
+
+    def test_because_of_an_outage_is_tried_again_soon_after(self, work: WorkList) -> None:
+        work.want(3)
+        claim = work.claim("a")
+        assert claim is not None
+        work.fail(dataclasses.replace(claim, attempts=20), "Label Studio is away.", longest=60)
+        assert work.rows()[0].due > -61
+
+    def test_does_not_make_what_came_meanwhile_wait_long(self, work: WorkList) -> None:
+        work.want(3)
+        claim = work.claim("a")
+        assert claim is not None
+        work.want(3)
+        work.fail(dataclasses.replace(claim, attempts=20), "It broke.")
+        assert work.rows()[0].due > -5
+
+    def test_of_workers_on_one_project_keeps_no_other_back(self, work: WorkList) -> None:
+        """Each worker that starts frees what the dead one held and wants everything anew, as real ones do."""
+        process = subprocess.Popen(["true"])
+        process.wait()
+        dead = f"{own_name().rsplit('-', 2)[0]}-{process.pid}-abc"
+        work.want(1)
+        work.want(2)
+        served: list[int | None] = []
+        for _ in range(2 * PATIENT_ATTEMPTS + 4):
+            free_what_the_dead_hold(work)
+            work.want_all()
+            claim = work.claim(dead)
+            if claim is not None and claim.project == 2:
+                work.finish(claim)
+            served.append(None if claim is None else claim.project)
+        assert 2 in served[:2]
+        assert served.count(1) == PATIENT_ATTEMPTS + 1
+        assert "ended without a word" in str(work.rows()[0].error)
 
     def test_of_workers_that_die_sets_a_project_back(self, work: WorkList) -> None:
         work.want(3)

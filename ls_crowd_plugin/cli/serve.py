@@ -121,6 +121,7 @@ def _parts(settings: Settings, engine: Engine, work: WorkList) -> Parts:
         session_key=kept_secret(engine, "session key")[0],
         quiet_seconds=settings.quiet_seconds,
         longest_seconds=settings.longest_seconds,
+        password=settings.password,
     )
 
 

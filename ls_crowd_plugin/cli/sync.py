@@ -69,9 +69,11 @@ def done(studio: LabelStudio, engine: Engine, work: WorkList, name: str, project
     from ..pipeline.sync import sync as sync_project
 
     try:
-        with ProgressDisplay() as display, holding(work, project, name, wait=WAIT_SECONDS):
+        with ProgressDisplay() as display, holding(work, project, name, wait=WAIT_SECONDS) as held:
 
             def told(stage: str, done: int, total: int) -> None:
+                if not held():
+                    raise CrowdError("another process has taken the project over; what was done so far stands.")
                 display(f"Project {project}: {stage}", done / max(total, 1))
 
             report = sync_project(studio, engine, project, options, told)

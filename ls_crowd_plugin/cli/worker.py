@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable
 
@@ -33,7 +32,7 @@ def worker(supervised: bool) -> None:
             poll_seconds=settings.poll_seconds,
         )
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: working.stop())
+            signal.signal(number, lambda *_: threading.Thread(target=working.stop).start())  # no lock in a handler
         if supervised:
             threading.Thread(target=_stop_with_parent, args=(working.stop,), daemon=True).start()
         working.run()
@@ -41,7 +40,8 @@ def worker(supervised: bool) -> None:
 
 def _stop_with_parent(stop: Callable[[], None]) -> None:
     """stdin is a pipe whose other end the parent holds: it ends when the parent does, however that happens."""
-    sys.stdin.buffer.read()
+    while os.read(0, 1):  # the unbuffered way: a reader of sys.stdin would abort the process when it ends
+        pass
     stop()
     threading.Event().wait(60)  # a pass may still be ended in order
     os._exit(1)

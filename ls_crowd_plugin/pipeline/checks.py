@@ -17,6 +17,8 @@ from ..labelstudio import LabelStudio
 from ..settings import Settings
 from ..store import Mirror, WorkList, passes
 from ..store.gold import list_gold
+from ..store.secrets import known_secret
+from .connect import SECRET_HEADER
 from .crowd import crowd_of
 from .write import is_ours, settings_to_change
 
@@ -66,7 +68,8 @@ def check_project(
         return
     yield Finding(GOOD, f"Project {project} is there: {facts['title']!r} with {facts['task_number']} tasks.")
     yield from _controls(config)
-    yield from _webhooks(settings, studio, project)
+    secret = settings.webhook_secret or known_secret(engine, "webhook secret")
+    yield from _webhooks(settings, studio, secret, project)
     yield from _standing(studio, facts)
     yield from _list(work, project)
     with engine.connect() as connection:
@@ -134,7 +137,7 @@ def _controls(config: Any) -> Iterator[Finding]:
         yield Finding(NOTE, f"{each.name} ({each.tag}) is left out: {each.reason}.")
 
 
-def _webhooks(settings: Settings, studio: LabelStudio, project: int) -> Iterator[Finding]:
+def _webhooks(settings: Settings, studio: LabelStudio, secret: str | None, project: int) -> Iterator[Finding]:
     try:
         hooks = [each for each in studio.webhooks(project) if str(each.get("url", "")).startswith(settings.public_url)]
     except LabelStudioError as error:
@@ -145,17 +148,31 @@ def _webhooks(settings: Settings, studio: LabelStudio, project: int) -> Iterator
         how = "polling looks after it" if named else "add one, or name the project in LS_CROWD_PROJECTS"
         yield Finding(NOTE if named else BAD, f"It has no webhook to {settings.public_url}: {how}.")
     for hook in hooks:
-        if not hook.get("is_active"):
-            yield Finding(BAD, f"The webhook to {hook['url']} is switched off; switch it on in its settings.")
-        elif not hook.get("send_for_all_actions") and not set(hook.get("actions") or ()) >= NEEDED_ACTIONS:
-            missing = ", ".join(sorted(NEEDED_ACTIONS - set(hook.get("actions") or ())))
-            yield Finding(BAD, f"The webhook to {hook['url']} is not told of {missing}; let it send all actions.")
-        elif "X-LS-Crowd-Secret" not in (hook.get("headers") or {}):
-            yield Finding(BAD, f"The webhook to {hook['url']} brings no header X-LS-Crowd-Secret; add it.")
-        elif settings.webhook_secret and hook["headers"]["X-LS-Crowd-Secret"] != settings.webhook_secret:
-            yield Finding(BAD, f"The webhook to {hook['url']} brings another secret than LS_CROWD_WEBHOOK_SECRET.")
+        wrong = _wrong_with(hook, project, secret)
+        if wrong:
+            yield Finding(BAD, f"The webhook to {hook['url']} {wrong}; 'ls-crowd connect {project}' puts it right.")
         else:
             yield Finding(GOOD, f"Its webhook to {hook['url']} is in order.")
+
+
+def _wrong_with(hook: dict[str, Any], project: int, secret: str | None) -> str:
+    """What keeps a webhook from working, if anything does."""
+    path = urlsplit(str(hook["url"])).path.rstrip("/")
+    headers = {str(name).lower(): value for name, value in (hook.get("headers") or {}).items()}
+    actions = set(hook.get("actions") or ())
+    if not hook.get("is_active"):
+        return "is switched off"
+    if not hook.get("send_for_all_actions") and not actions >= NEEDED_ACTIONS:
+        return f"is not told of {', '.join(sorted(NEEDED_ACTIONS - actions))}"
+    if path not in ("/webhook", f"/webhook/{project}"):
+        return f"has an address that is not /webhook/{project}"
+    if path == "/webhook" and not hook.get("send_payload"):
+        return "sends no payload, and its address does not name the project"
+    if SECRET_HEADER.lower() not in headers:
+        return f"brings no header {SECRET_HEADER}"
+    if secret is not None and headers[SECRET_HEADER.lower()] != secret:
+        return "brings another secret than the service expects"
+    return ""
 
 
 def _standing(studio: LabelStudio, facts: dict[str, Any]) -> Iterator[Finding]:

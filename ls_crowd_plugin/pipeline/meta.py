@@ -46,6 +46,7 @@ def copy_into_tasks(
     copied_only: bool,
     skips_finish: bool,
     quiet: timedelta,
+    may_end: Callable[[], None] = lambda: None,
     told: Callable[[int, int], None] = lambda *_: None,
 ) -> Copied:
     """Brings `task.meta` of quiet tasks up to date with their predictions, and removes it where there is none.
@@ -71,6 +72,7 @@ def copy_into_tasks(
                 passes.remember_task_meta(connection, project, int(task["id"]), outstanding[int(task["id"])])
         written += len(changed)
         told(done + len(batch), len(ready))
+        may_end()
     return Copied(written, len(outstanding) - len(ready), finished - len(ready), repaired)
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Collection
 from typing import Any
 
 from sqlalchemy import Engine
 
+from ..errors import LabelStudioError
 from ..labelstudio import LabelStudio
-from ..store import Mirror, WorkList
+from ..store import Mirror, WorkList, passes
+from .sync import COMPARE_SECONDS
 
 TOLD = (  # of a project, that tells of changes without reading its tasks
     "title",
@@ -61,6 +64,13 @@ def _snapshot(facts: dict[str, Any]) -> str:
 
 
 def _edited(studio: LabelStudio, engine: Engine, project: int) -> bool:
+    """Whether tasks have changed, or it is time to compare predictions one by one, which any user may change."""
     with engine.connect() as connection:
         since = Mirror(connection, project).seen_until()
-    return since is None or studio.changed_since(project, since)
+        last = passes.last_pass(connection, project)
+    if since is None or (last is not None and time.time() - last.compared > COMPARE_SECONDS):
+        return True
+    try:
+        return studio.changed_since(project, since)
+    except (LabelStudioError, KeyError, TypeError):
+        return True  # the pass will say what is wrong with this one; the others are still looked at

@@ -49,13 +49,16 @@ def pull(
         read_with = json.dumps([gold_field, *_overlap_rule(facts)])
         mirror.describe(str(facts["title"]), str(facts["label_config"]), str(facts["created_at"]), read_with)
         since = None if from_scratch else mirror.seen_until()
-    reading = _Reading(studio, engine, project, gold_field, started.strftime(TIME), told)
+        reader = mirror.claim()
+    reading = _Reading(studio, engine, project, gold_field, started.strftime(TIME), reader, told)
     reading.read(since)
     gone, missing = reading.compare(int(facts["task_number"]))
     if missing:  # tasks that carry an older time than the mirror had seen: a restored database, say
         reading.read(None)
     with engine.begin() as connection:
-        Mirror(connection, project).set_seen_until((started - IN_FLIGHT).strftime(TIME))
+        mirror = Mirror(connection, project)
+        mirror.still(reader)
+        mirror.set_seen_until((started - IN_FLIGHT).strftime(TIME))
     return Pulled(facts, reading.tasks, reading.changed, gone)
 
 
@@ -100,10 +103,11 @@ class _Reading:
         project: int,
         gold_field: str,
         noticed: str,
+        reader: str,
         told: Callable[[int, int], None] | None,
     ) -> None:
         self._studio, self._engine, self._project = studio, engine, project
-        self._gold_field, self._noticed, self._told = gold_field, noticed, told
+        self._gold_field, self._noticed, self._reader, self._told = gold_field, noticed, reader, told
         self.tasks = self.changed = 0
 
     def read(self, since: str | None) -> None:
@@ -114,6 +118,7 @@ class _Reading:
                 coming = ahead.submit(next, pages, None)
                 with self._engine.begin() as connection:
                     mirror = Mirror(connection, self._project)
+                    mirror.still(self._reader)
                     seen = [_seen(task, self._gold_field) for task in page]
                     self.changed += mirror.replace(seen, self._noticed)
                 self.tasks += len(page)
@@ -128,7 +133,9 @@ class _Reading:
         now = self._studio.task_ids(self._project)
         gone = known - now
         with self._engine.begin() as connection:
-            Mirror(connection, self._project).drop(gone, self._noticed)
+            mirror = Mirror(connection, self._project)
+            mirror.still(self._reader)
+            mirror.drop(gone, self._noticed)
         return len(gone), bool(now - known)
 
 

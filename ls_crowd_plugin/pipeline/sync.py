@@ -295,5 +295,6 @@ def _copy(this: _Pass, pulled: Pulled) -> Copied:
         copied_only=options.task_meta == "auto" and int(pulled.project["task_number"]) > LARGEST_PROJECT,
         skips_finish=pulled.project.get("skip_queue") == "IGNORE_SKIPPED",
         quiet=timedelta(seconds=options.quiet_seconds),
+        may_end=this.may_end,
         told=this.told("meta"),
     )

@@ -12,7 +12,7 @@ from functools import partial
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from ..errors import CrowdError, LabelStudioError, NoSuchProject, ProjectGone
+from ..errors import CrowdError, LabelStudioError, NoSuchProject, Overtaken, ProjectGone
 from ..labelstudio import LabelStudio
 from ..log import LOG, line
 from ..store import Claim, WorkList
@@ -23,6 +23,7 @@ from .sync import Options, Report, sync
 
 IDLE_SECONDS = 0.1  # how soon an idle worker sees that something is due
 WRITING_SECONDS = 3.0  # that a pass may change predictions before something newer gets its turn
+OUTAGE_SECONDS = 60.0  # at most until a project is tried again that failed because of Label Studio
 GRACE_SECONDS = 20.0  # how long a pass may go on after the worker was told to stop
 
 
@@ -50,6 +51,7 @@ class Worker:
     _stop: threading.Event = field(default_factory=threading.Event)
     _stopped_at: float = 0.0
     _trouble: str | None = None
+    _just_polled: bool = False
 
     def stop(self) -> None:
         self._stopped_at = time.monotonic()
@@ -75,8 +77,7 @@ class Worker:
 
         def want_all() -> None:
             free_what_the_dead_hold(self.work)
-            for project in self.work.snapshots():
-                self.work.want(project)
+            self.work.want_all()
 
         self._quietly("catch up", want_all)
 
@@ -88,18 +89,25 @@ class Worker:
         """Does one thing that is due; whether there was one."""
         try:
             self.work.set_back()
-            if self.work.take_duty("poll", self.poll_seconds):
+            claim = self.work.claim(self.name, self.lease) if self._just_polled else None
+            if claim is None and self.work.take_duty("poll", self.poll_seconds):
+                self._just_polled = True
                 self._poll()
+                self.work.put_off("poll", self.poll_seconds)  # a poll may take longer than the time between two
                 return True
-            claim = self.work.claim(self.name, self.lease)
+            self._just_polled = False
+            claim = claim or self.work.claim(self.name, self.lease)
+            if claim is not None:
+                self._pass(claim)
         except SQLAlchemyError as error:
             self._in_trouble(f"The database does not answer ({type(error).__name__}).")
             self._stop.wait(1.0)
             return False
-        if claim is None:
+        except Exception:
+            LOG.exception(line("worker met an error of its own", worker=self.name))
+            self._stop.wait(1.0)
             return False
-        self._pass(claim)
-        return True
+        return claim is not None
 
     def _poll(self) -> None:
         try:
@@ -135,23 +143,26 @@ class Worker:
                     self._newer(claim),
                 )
         except Superseded:
-            self.work.finish(claim)
+            self._quietly("finish", lambda: self.work.finish(claim))
             return "superseded", None
-        except Busy as busy:
-            self.work.fail(claim, str(busy))
-            return "put off", str(busy)
+        except (Busy, Overtaken) as busy:
+            sentence = str(busy)
+            self._quietly("fail", lambda: self.work.fail(claim, sentence, OUTAGE_SECONDS))
+            return "put off", sentence
         except (ProjectGone, NoSuchProject) as gone:
-            self.work.forget(claim.project)
+            self._quietly("forget", lambda: self.work.forget(claim.project))
             return "gone", str(gone)
         except Stopped:
             return "stopped", None
         except LabelStudioError as error:
             self._in_trouble(str(error))
-            self.work.fail(claim, str(error))
-            return "failed", str(error)
+            sentence = str(error)
+            self._quietly("fail", lambda: self.work.fail(claim, sentence, OUTAGE_SECONDS))
+            return "failed", sentence
         except CrowdError as error:  # it will be the same until something changes
-            self.work.finish(claim, str(error))
-            return "set aside", str(error)
+            sentence = str(error)
+            self._quietly("finish", lambda: self.work.finish(claim, sentence))
+            return "set aside", sentence
         except SQLAlchemyError as error:
             sentence = f"The database did not do what it should ({type(error).__name__})."
             self._in_trouble(sentence)
@@ -163,9 +174,10 @@ class Worker:
             self._quietly("fail", lambda: self.work.fail(claim, sentence))
             return "failed", sentence
         self._trouble = None
-        self.work.finish(claim)
+        self._quietly("finish", lambda: self.work.finish(claim))
         if report.copied.soon:  # tasks that are finished, but not yet quiet: their turn comes when they are
-            self.work.want(claim.project, quiet=self.options.quiet_seconds, longest=self.options.quiet_seconds)
+            wait = self.options.quiet_seconds
+            self._quietly("want", lambda: self.work.want(claim.project, quiet=wait, longest=wait))
         self._quietly("tally", lambda: self.work.add(_sums(report)))
         for warning in report.warnings:
             LOG.warning(line("pass warns", project=claim.project, run=run, warning=warning))
@@ -206,11 +218,16 @@ class Worker:
         self._trouble = sentence
 
     def _quietly(self, what: str, do: Callable[[], object]) -> None:
-        """Does what matters less than going on."""
-        try:
-            do()
-        except SQLAlchemyError as error:
-            LOG.warning(line(f"could not {what}", worker=self.name, why=type(error).__name__))
+        """Does what the list needs to know, trying more than once: what it does not get to know it finds out when the
+        lease ends, and the worker goes on."""
+        for left in (2, 1, 0):
+            try:
+                do()
+                return
+            except SQLAlchemyError as error:
+                LOG.warning(line(f"could not {what}", worker=self.name, why=type(error).__name__, tries_left=left))
+            if left:
+                self._stop.wait(1.0)
 
 
 def _sums(report: Report) -> dict[tuple[str, str], float]:

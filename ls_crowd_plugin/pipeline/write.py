@@ -119,14 +119,15 @@ class _Writer:
         self.gone: set[int] = set()
 
     def carry_out(self, plan: Plan) -> None:
-        """First what is to be seen, then the settings that show it, then what is to vanish."""
+        """First what is missing, then the settings that show it and lead nobody, then what is to change, and last what
+        is to vanish: a pass may end among the changes."""
         self._done, self._total = 0, plan.size
-        self._update(plan)
         self._create(plan)
-        if plan.create and not (self.created or self.updated):
+        if plan.create and not (self.created or plan.update):
             return  # nothing was taken: what stands is better than nothing, and a version without predictions not shown
         if plan.settings:
             self._set(plan.version)
+        self._update(plan)
         for each in plan.delete:
             with suppress(NotThere):  # gone already is as good
                 self._studio.delete_prediction(each.id)

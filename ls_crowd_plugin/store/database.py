@@ -22,20 +22,20 @@ BUSY_SECONDS = 30.0
 
 def open_database(url: str | None = None) -> Engine:
     """The database at a SQLAlchemy URL, or a SQLite file in the user's data folder."""
-    return _open(_target(url), ["synchronous=FULL", f"busy_timeout={BUSY_SECONDS * 1000:.0f}"], bring_up_to_date)
+    return _open(_target(url), "FULL", BUSY_SECONDS, bring_up_to_date)
 
 
 def open_work_list(url: str | None = None, busy_seconds: float = BUSY_SECONDS) -> Engine:
     """The work list that belongs to a database: in it, or, with SQLite, in a file beside it.
 
-    Who cannot wait for a busy SQLite file says how long is too long.
+    Who cannot wait for a busy database says how long is too long.
     """
     target = _target(url)
     if _is_file(target):
         path = Path(str(target.database))
         target = target.set(database=str(path.with_name(f"{path.stem}-work{path.suffix}")))
     # A power cut may cost the last moments of it: every project is looked at when a worker starts.
-    return _open(target, ["synchronous=NORMAL", f"busy_timeout={busy_seconds * 1000:.0f}"], _make_work_list)
+    return _open(target, "NORMAL", busy_seconds, _make_work_list)
 
 
 def default_file() -> Path:
@@ -55,12 +55,17 @@ def _target(url: str | None) -> URL:
     return target
 
 
-def _open(target: URL, pragmas: Sequence[str], set_up: Callable[[Engine], None]) -> Engine:
+def _open(target: URL, synchronous: str, busy_seconds: float, set_up: Callable[[Engine], None]) -> Engine:
     where = target.render_as_string(hide_password=True)
     try:
         if _is_file(target):
             _make_file(Path(str(target.database)))
-        engine = create_engine(target, pool_pre_ping=not target.drivername.startswith("sqlite"))
+        if target.get_backend_name() == "sqlite":
+            engine = create_engine(target)
+            pragmas = [f"synchronous={synchronous}", f"busy_timeout={busy_seconds * 1000:.0f}"]
+            event.listen(engine, "connect", partial(_set_up_sqlite, pragmas))
+        else:
+            engine = create_engine(target, pool_pre_ping=True, connect_args=_patience(busy_seconds))
     except (NoSuchModuleError, ImportError):
         message = (
             f"LS_CROWD_DATABASE_URL {where} needs a driver that is not there; use sqlite, or for Postgres install"
@@ -69,8 +74,6 @@ def _open(target: URL, pragmas: Sequence[str], set_up: Callable[[Engine], None])
         raise UnusableInput(message) from None
     except OSError as error:
         raise CrowdError(f"The file of LS_CROWD_DATABASE_URL {where} cannot be made ({error.strerror}).") from None
-    if target.get_backend_name() == "sqlite":
-        event.listen(engine, "connect", partial(_set_up_sqlite, pragmas))
     try:
         set_up(engine)
     except CrowdError:
@@ -92,6 +95,18 @@ def _make_file(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
         path.touch(mode=0o600)
+
+
+def _patience(seconds: float) -> dict[str, Any]:
+    """How long a Postgres may take that is slow, locked or has vanished without a word."""
+    locked, vanished = max(int(seconds * 1000), 100), max(int(seconds), 2)
+    return {
+        "connect_timeout": vanished,
+        "keepalives_idle": 10,
+        "tcp_user_timeout": 1000 * vanished,
+        "options": f"-c lock_timeout={locked} -c statement_timeout={20 * locked}"
+        " -c idle_in_transaction_session_timeout=120000",
+    }
 
 
 def _make_work_list(engine: Engine) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from ..errors import Overtaken
 from . import tables
 
 CHUNK = 500  # ids in one statement: below every database's limit on parameters
@@ -49,6 +51,18 @@ class Mirror:
 
     def __init__(self, connection: Connection, project: int) -> None:
         self._connection, self._project = connection, project
+
+    def claim(self) -> str:
+        """Makes the caller the project's only reader, until another claims it."""
+        reader = secrets.token_hex(8)
+        self._connection.execute(self._update().values(reader=reader))
+        return reader
+
+    def still(self, reader: str) -> None:
+        """Raises Overtaken if another has claimed the project since; before anything else in a transaction."""
+        mine = self._update().where(tables.project.c.reader == reader).values(reader=reader)
+        if self._connection.execute(mine).rowcount != 1:
+            raise Overtaken(f"Another process has begun to read project {self._project}; this one leaves it to that.")
 
     def describe(self, title: str, label_config: str, created_at: str, read_with: str = "") -> None:
         """Notes the project, new or changed. Where it was read with something else, all tasks are to be read again."""

@@ -18,3 +18,9 @@ def kept_secret(engine: Engine, name: str, made: str | None = None) -> tuple[str
         insert_missing(connection, table, {"name": name, "value": made})
         value = str(connection.execute(select(table.c.value).where(table.c.name == name)).scalar_one())
     return value, value == made
+
+
+def known_secret(engine: Engine, name: str) -> str | None:
+    """A secret by its name, if there is one."""
+    with engine.connect() as connection:
+        return connection.execute(select(tables.secret.c.value).where(tables.secret.c.name == name)).scalar()

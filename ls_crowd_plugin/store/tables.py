@@ -20,6 +20,7 @@ project = Table(
     Column("label_config", Text, nullable=False),
     Column("created_at", String(40), nullable=False),  # tells it from another server's project of the same number
     Column("seen_until", String(40)),  # changes of tasks up to this time are in the mirror
+    Column("reader", String(40)),  # who reads it now: one that was overtaken may change nothing any more
     Column("read_with", Text),  # what else the mirror's contents rest on: when that changes, all tasks are read again
     Column("revision", Integer, nullable=False, default=0),  # moves when anything in the mirror that counts changes
 )

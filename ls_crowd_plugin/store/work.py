@@ -118,18 +118,37 @@ class WorkList:
         ended |= {"first_wanted": now, "not_before": case((not_before < now, now), else_=not_before)}
         return self._change(claim, {**ended, **RELEASED})
 
-    def fail(self, claim: Claim, sentence: str) -> bool:
-        """The pass failed and is to be tried again, later and later."""
-        again = {"not_before": self._now + pause(claim.attempts), "last_error": sentence}
+    def fail(self, claim: Claim, sentence: str, longest: float = LONGEST_PAUSE) -> bool:
+        """The pass failed and is to be tried again, later and later, up to `longest` seconds."""
+        work, now = tables.work, self._now
+        newer = now + FIRST_PAUSE  # for what has come meanwhile the waiting begins anew
+        later = case((work.c.wanted > claim.wanted, newer), else_=now + min(pause(claim.attempts), longest))
+        again = {"first_wanted": now, "not_before": later, "last_error": sentence}
         return self._change(claim, {**again, **RELEASED})
 
     def release(self, owner: str) -> None:
-        """What a worker held that has stopped or died may be taken at once."""
+        """What a worker held that has stopped may be taken at once."""
         work, held = tables.work, tables.holding
         mine = update(work).where(work.c.owner == owner, work.c.lease_until > 0)
         with self.engine.begin() as connection:
             connection.execute(mine.values(**RELEASED))
             connection.execute(delete(held).where(held.c.owner == owner))
+
+    def bury(self, owner: str) -> None:
+        """The leases of a worker that has died end now, as they would have by themselves."""
+        work, held = tables.work, tables.holding
+        theirs = update(work).where(work.c.owner == owner, work.c.lease_until > self._now)
+        with self.engine.begin() as connection:
+            connection.execute(theirs.values(lease_until=self._now))
+            connection.execute(delete(held).where(held.c.owner == owner))
+        self.set_back()
+
+    def want_all(self) -> None:
+        """After a gap every project has its turn; what is to be tried later anyway stays where it is in line."""
+        work, now = tables.work, self._now
+        idle = update(work).where(work.c.wanted <= work.c.done)
+        with self.engine.begin() as connection:
+            connection.execute(idle.values(wanted=work.c.wanted + 1, first_wanted=now, not_before=now))
 
     def owners(self) -> set[str]:
         """All who hold something."""
@@ -139,15 +158,18 @@ class WorkList:
             return {*claims, *connection.execute(select(held.c.owner)).scalars().all()}
 
     def set_back(self) -> None:
-        """Projects whose worker died again and again have their next turn later and later, not at once."""
+        """Projects whose worker died get into line behind the others; where that happens again and again, they have
+        their next turn later and later."""
         work, now = tables.work, self._now
-        dying = (work.c.lease_until > 0) & (work.c.lease_until <= now) & (work.c.attempts > PATIENT_ATTEMPTS)
+        died = (work.c.lease_until > 0) & (work.c.lease_until <= now)
         with self.engine.begin() as connection:
-            for row in connection.execute(select(work.c.project, work.c.attempts).where(dying)).all():
-                sentence = f"{row.attempts} passes ended without a word; the worker's log or the machine's may say why."
-                changes = {"not_before": now + pause(int(row.attempts)), "last_error": sentence}
-                one = update(work).where(work.c.project == row.project, dying)
-                connection.execute(one.values(**changes, **RELEASED))
+            for row in connection.execute(select(work.c.project, work.c.attempts).where(died)).all():
+                changes: dict[str, Any] = {"not_before": now, **RELEASED}
+                if row.attempts > PATIENT_ATTEMPTS:
+                    changes["not_before"] = now + pause(int(row.attempts))
+                    changes["last_error"] = f"{row.attempts} passes ended without a word; the log may say why."
+                one = update(work).where(work.c.project == row.project, died)
+                connection.execute(one.values(**changes))
 
     def forget(self, project: int) -> None:
         with self.engine.begin() as connection:
@@ -205,6 +227,12 @@ class WorkList:
                 return True
             mine = update(duty).where(duty.c.name == name, duty.c.due <= now).values(due=now + every)
             return connection.execute(mine).rowcount == 1
+
+    def put_off(self, name: str, seconds: float) -> None:
+        """A duty that has just been done is due again so many seconds from now."""
+        duty = tables.duty
+        with self.engine.begin() as connection:
+            connection.execute(update(duty).where(duty.c.name == name).values(due=self._now + seconds))
 
     def alive(self, worker: str, trouble: str | None = None) -> None:
         """A worker says that it is there, and what keeps it from working, if anything does."""

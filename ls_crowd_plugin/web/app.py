@@ -32,6 +32,7 @@ class Parts:
     session_key: str = field(repr=False)
     quiet_seconds: float = 1.0
     longest_seconds: float = 15.0
+    password: str = field(default="", repr=False)  # where it is a setting; of one that was made only the hash is known
 
 
 def create_app(parts: Parts) -> Flask:
@@ -46,6 +47,7 @@ def create_app(parts: Parts) -> Flask:
     app.extensions["parts"] = parts
     counted = metrics.Counted()
     app.extensions["counted"] = counted
+    app.extensions["attempts"] = pages.Attempts()
     for blueprint in (receiver.blueprint, pages.blueprint, health.blueprint, metrics.blueprint):
         app.register_blueprint(blueprint)
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hmac
 import secrets
+import threading
+import time
+from collections import deque
 from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any
@@ -18,6 +21,8 @@ from ..store import Work, passes, tables
 if TYPE_CHECKING:
     from .app import Parts
 
+MOST_ATTEMPTS = 10  # with a wrong password in a minute
+
 blueprint = Blueprint("pages", __name__)
 View = Callable[..., Any]
 
@@ -27,7 +32,7 @@ def behind_login(view: View) -> View:
 
     @wraps(view)
     def guarded(*arguments: Any, **named: Any) -> Any:
-        if session.get("in"):
+        if hmac.compare_digest(str(session.get("in", "")), _seal()):
             return view(*arguments, **named)
         if request.path.startswith("/api/"):
             return jsonify(error="Log in first."), 401
@@ -41,12 +46,18 @@ def login() -> AnyResponse | str | tuple[str, int]:
     parts: Parts = current_app.extensions["parts"]
     if request.method == "GET":
         return render_template("login.html", token=_form_token(), wrong=False)
-    if not hmac.compare_digest(str(session.get("form", "-")).encode(), request.form.get("token", "").encode()):
+    known = str(session.get("form", ""))
+    if not known or not hmac.compare_digest(known.encode(), request.form.get("token", "").encode()):
         return render_template("login.html", token=_form_token(), wrong=False), 400
-    if not check_password_hash(parts.password_hash, request.form.get("password", "")):
-        return render_template("login.html", token=_form_token(), wrong=True), 401
+    attempts: Attempts = current_app.extensions["attempts"]
+    with attempts.one_at_a_time:  # a check takes a while on purpose, and the threads are for webhooks
+        if attempts.too_many():
+            return "Too many attempts; wait a minute.", 429
+        if not check_password_hash(parts.password_hash, request.form.get("password", "")):
+            attempts.failed()
+            return render_template("login.html", token=_form_token(), wrong=True), 401
     session.clear()
-    session["in"] = True
+    session["in"] = _seal()
     return redirect(url_for("pages.overview"))
 
 
@@ -66,6 +77,27 @@ def overview() -> str:
 @behind_login
 def projects() -> Response:
     return jsonify(projects=_projects())
+
+
+class Attempts:
+    """How often somebody has lately tried a wrong password, whoever they are."""
+
+    def __init__(self) -> None:
+        self.one_at_a_time = threading.Lock()
+        self._times: deque[float] = deque(maxlen=MOST_ATTEMPTS)
+
+    def failed(self) -> None:
+        self._times.append(time.monotonic())
+
+    def too_many(self) -> bool:
+        return len(self._times) == MOST_ATTEMPTS and time.monotonic() - self._times[0] < 60
+
+
+def _seal() -> str:
+    """What a session holds that logged in with the present password: another password ends all sessions."""
+    parts = _parts()
+    password = parts.password or parts.password_hash
+    return hmac.new(parts.session_key.encode(), password.encode(), "sha256").hexdigest()
 
 
 def _parts() -> Parts:
