@@ -174,7 +174,7 @@ class TestHolding:
         with holding(work, 3, own_name()):
             assert claimed(work, "b") == 4
 
-    @pytest.mark.parametrize("owner", ["elsewhere-1-abc", own_name(), "strange"])
+    @pytest.mark.parametrize("owner", ["elsewhere-1-abc", own_name(), "strange"], ids=["elsewhere", "alive", "strange"])
     def test_by_a_living_process_or_another_machine_is_respected(self, work: WorkList, owner: str) -> None:
         work.hold(3, owner)
         with pytest.raises(Busy, match="Project 3 is being worked on"), holding(work, 3, "me"):
