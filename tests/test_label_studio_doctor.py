@@ -30,7 +30,7 @@ def doctor(
             "LABEL_STUDIO_URL": label_studio.url,
             "LABEL_STUDIO_API_KEY": label_studio.key,
             "LS_CROWD_DATABASE_URL": f"sqlite:///{tmp_path / 'crowd.db'}",
-            "LS_CROWD_WEBHOOK_SECRET": "right",
+            "LS_CROWD_WEBHOOK_SECRET": "open-sesame",
             "LS_CROWD_PUBLIC_URL": "http://127.0.0.1:9999",
         }
         for name, value in {**given, **settings}.items():
@@ -45,7 +45,7 @@ def hook(owner: Http, project: Project, **changes: Any) -> None:
     body = {
         "url": f"http://127.0.0.1:9999/webhook/{project.id}",
         "project": project.id,
-        "headers": {"X-LS-Crowd-Secret": "right"},
+        "headers": {"X-LS-Crowd-Secret": "open-sesame"},
         "send_payload": True,
         "send_for_all_actions": True,
         "is_active": True,
@@ -83,7 +83,7 @@ def test_finds_what_is_wrong_around_it(doctor: Doctor, settings: dict[str, str],
         ({"headers": {"X-LS-Crowd-Secret": "left"}}, "brings another secret"),
         ({"url": "http://127.0.0.1:9999/hook"}, "has an address that is not /webhook/"),
         ({"url": "http://127.0.0.1:9999/webhook", "send_payload": False}, "sends no payload"),
-        ({"headers": {"x-ls-crowd-secret": "right"}}, "is in order"),
+        ({"headers": {"x-ls-crowd-secret": "open-sesame"}}, "is in order"),
         ({}, "is in order"),
     ],
 )
@@ -94,7 +94,7 @@ def test_looks_at_webhooks(
         hook(owner, project, **changes)
     _, said = doctor(project.id)
     assert sentence in said
-    assert "right" not in said.replace("puts that right", "")
+    assert "open-sesame" not in said
 
 
 def test_looks_at_controls_answers_and_gold(owner: Http, doctor: Doctor, project: Project) -> None:
