@@ -16,12 +16,14 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import numpy as np
 
 from ls_crowd_plugin.demo.server import Server, prepare
+from ls_crowd_plugin.errors import LabelStudioError
 from ls_crowd_plugin.labelstudio import Http, LabelStudio
 from ls_crowd_plugin.pipeline.sync import Options, sync
 from ls_crowd_plugin.store import open_database
@@ -51,7 +53,9 @@ def main() -> None:
             service.wait_until_idle()
             tasks = sorted(LabelStudio(studio).task_ids(project))[: given.seconds]
             answers, seconds = _send(service.url, project, given.rate, given.seconds, studio, tasks, newcomer)
-            passes = service.metric('ls_crowd_passes_total{outcome="done"}')
+            service.event(project)  # somebody may have annotated after the last
+            outcomes = ("done", "superseded")
+            passes = sum(service.metric(f'ls_crowd_passes_total{{outcome="{outcome}"}}') for outcome in outcomes)
             service.wait_until_idle()
         equal = _as_a_fresh_sync(studio, project)
     took = np.array(seconds) * 1000
@@ -95,7 +99,8 @@ def _send(
     def annotator() -> None:
         for number, task in enumerate(tasks):
             time.sleep(max(start + number - time.perf_counter(), 0.0))
-            submit(studio, task, newcomer)
+            with suppress(LabelStudioError):  # its own database may be too busy for a moment
+                submit(studio, task, newcomer)
 
     threads = [threading.Thread(target=sender, args=(number,)) for number in range(SENDERS)]
     threads.append(threading.Thread(target=annotator))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import signal
 import subprocess
@@ -152,8 +153,9 @@ class _Supervised:
         from ..log import LOG, line
 
         command = [sys.executable, "-m", "ls_crowd_plugin", "worker", "--supervised"]
+        environment = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **os.environ}  # one core is enough for it
         while not self._stopping.is_set():
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE)  # noqa: S603
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)  # noqa: S603
             code = self._process.wait()
             if not self._stopping.is_set():
                 LOG.error(line("worker ended and is started again", code=code))

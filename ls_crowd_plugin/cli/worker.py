@@ -9,6 +9,8 @@ from collections.abc import Callable
 
 import click
 
+NICENESS = 10  # beside a receiver, whose time is the annotators' time
+
 
 @click.command(short_help="A worker alone, beside others.")
 @click.option("--supervised", is_flag=True, hidden=True, help="Stops when stdin ends, that is, with its parent.")
@@ -34,6 +36,7 @@ def worker(supervised: bool) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: threading.Thread(target=working.stop).start())  # no lock in a handler
         if supervised:
+            os.nice(NICENESS)
             threading.Thread(target=_stop_with_parent, args=(working.stop,), daemon=True).start()
         working.run()
 
