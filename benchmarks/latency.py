@@ -67,7 +67,7 @@ def _measure(http: Http, service: Service, project: int, newcomer: int, tasks: i
         "url": f"{service.url}/webhook/{project}",
         "project": project,
         "headers": {"X-LS-Crowd-Secret": SECRET},
-        "send_payload": True,
+        "send_payload": False,  # as `ls-crowd connect` has it
         "send_for_all_actions": True,
         "is_active": False,
     }
@@ -77,7 +77,7 @@ def _measure(http: Http, service: Service, project: int, newcomer: int, tasks: i
     for number, task in enumerate(random.choice(others, 2 * submits, replace=False)):  # by turns: the same machine
         http.patch(f"/api/webhooks/{hook}/", {"is_active": bool(number % 2)})
         (hooked if number % 2 else plain).append(submit(http, int(task), newcomer))
-        service.wait_until_idle()
+    service.wait_until_idle()
     http.patch(f"/api/webhooks/{hook}/", {"is_active": True})
     took = [_until_seen(http, int(task), newcomer) for task in chosen]
     p95 = float(np.quantile(took, 0.95))
