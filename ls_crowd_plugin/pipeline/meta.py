@@ -21,7 +21,7 @@ from ..store import Mirror, passes
 from .plan import META, about, digest
 from .write import is_ours, objects
 
-BATCH = 30  # tasks read together, and so the longest that a reading is old when a task is changed: some seconds
+BATCH = 50  # tasks read together, and so the longest that a reading is old when a task is changed: about ten seconds
 LARGEST_PROJECT = 2000  # tasks, up to which `auto` does it
 COUNTERS = "id,is_labeled,overlap,total_annotations,cancelled_annotations,annotations,was_cancelled,completed_by"
 FIELDS = f"{COUNTERS},meta,updated_at,predictions,model_version,result,score"
