@@ -22,6 +22,9 @@ else:
     import tomli as tomllib
 
 
+SECRET_HEADER = "X-LS-Crowd-Secret"  # noqa: S105  (the header's name, in which a webhook brings the secret)
+
+
 @dataclass(frozen=True)
 class Setting:
     name: str
@@ -86,7 +89,7 @@ SETTINGS = (
     Setting(
         "LS_CROWD_WEBHOOK_SECRET",
         "",
-        "what a webhook must bring in the header X-LS-Crowd-Secret; empty has one made, and printed once",
+        f"what a webhook must bring in the header {SECRET_HEADER}; empty has one made, and printed once",
         secret=True,
     ),
     Setting(

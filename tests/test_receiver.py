@@ -17,10 +17,10 @@ from sqlalchemy import text
 from werkzeug.security import generate_password_hash
 from werkzeug.test import EnvironBuilder, run_wsgi_app
 
+from ls_crowd_plugin.settings import SECRET_HEADER
 from ls_crowd_plugin.store import WorkList, open_database, open_work_list
 from ls_crowd_plugin.web import create_app
 from ls_crowd_plugin.web.app import LARGEST_BODY, Parts
-from ls_crowd_plugin.web.receiver import SECRET_HEADER
 
 SECRET, PASSWORD = "the-secret-of-webhooks", "the-password-of-pages"
 RIGHT = {SECRET_HEADER: SECRET}

@@ -270,9 +270,13 @@ class TestDatabase:
         assert default_file() == tmp_path / ".local" / "share" / "ls-crowd" / "ls-crowd.db"
 
     @pytest.mark.parametrize("url", ["nonsense", "nonsense://host/name", "sqlite+nonsense:///x.db"])
-    def test_with_an_address_that_is_none_is_refused_in_a_sentence(self, url: str) -> None:
+    def test_with_an_address_that_is_none_is_refused_in_a_sentence(
+        self, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
         with pytest.raises(UnusableInput, match="LS_CROWD_DATABASE_URL"):
             open_database(url)
+        assert list(tmp_path.iterdir()) == []  # and leaves no file behind
 
     def test_whose_driver_is_not_installed_is_refused_in_a_sentence(self) -> None:
         with pytest.raises(CrowdError, match="LS_CROWD_DATABASE_URL"):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import CrowdError, NotAllowed, Rejected, Unreachable
+from ..settings import SECRET_HEADER
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -113,7 +114,7 @@ def _parts(settings: Settings, engine: Engine, work: WorkList) -> Parts:
     if not secret:
         secret, is_new = kept_secret(engine, "webhook secret")
         if is_new:
-            click.echo(f"Webhook secret (header X-LS-Crowd-Secret), shown this once: {secret}")
+            click.echo(f"Webhook secret (header {SECRET_HEADER}), shown this once: {secret}")
     return Parts(
         engine=engine,
         work=work,

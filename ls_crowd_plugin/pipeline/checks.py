@@ -14,11 +14,10 @@ from sqlalchemy.exc import SQLAlchemyError
 from ..controls import read_config
 from ..errors import CrowdError, LabelStudioError, NotAllowed
 from ..labelstudio import LabelStudio
-from ..settings import Settings
+from ..settings import SECRET_HEADER, Settings
 from ..store import Mirror, WorkList, passes
 from ..store.gold import list_gold
 from ..store.secrets import known_secret
-from .connect import SECRET_HEADER
 from .crowd import crowd_of
 from .write import is_ours, settings_to_change
 

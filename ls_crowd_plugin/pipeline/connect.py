@@ -10,11 +10,11 @@ from sqlalchemy import Engine
 
 from ..errors import LabelStudioError, NotAllowed, Rejected
 from ..labelstudio import LabelStudio
+from ..settings import SECRET_HEADER
 from ..store import WorkList, passes
 from .meta import remove_from_tasks
 from .write import is_ours
 
-SECRET_HEADER = "X-LS-Crowd-Secret"  # noqa: S105
 UNCERTAIN_FIRST = "Uncertainty sampling"  # by ascending score, in Label Studio's own words
 SETTLED = 0.95
 _HIDDEN = [

@@ -58,14 +58,14 @@ def _target(url: str | None) -> URL:
 def _open(target: URL, synchronous: str, busy_seconds: float, set_up: Callable[[Engine], None]) -> Engine:
     where = target.render_as_string(hide_password=True)
     try:
-        if _is_file(target):
-            _make_file(Path(str(target.database)))
         if target.get_backend_name() == "sqlite":
             engine = create_engine(target)
             pragmas = [f"synchronous={synchronous}", f"busy_timeout={busy_seconds * 1000:.0f}"]
             event.listen(engine, "connect", partial(_set_up_sqlite, pragmas))
         else:
             engine = create_engine(target, pool_pre_ping=True, connect_args=_patience(busy_seconds))
+        if _is_file(target):
+            _make_file(Path(str(target.database)))
     except (NoSuchModuleError, ImportError):
         message = (
             f"LS_CROWD_DATABASE_URL {where} needs a driver that is not there; use sqlite, or for Postgres install"

@@ -13,12 +13,12 @@ from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.exceptions import BadRequest
 
 from ..log import LOG, line
+from ..settings import SECRET_HEADER
 
 if TYPE_CHECKING:
     from .app import Parts
     from .metrics import Counted
 
-SECRET_HEADER = "X-LS-Crowd-Secret"  # noqa: S105
 LARGEST_ID = 2**63 - 1
 
 blueprint = Blueprint("receiver", __name__)
