@@ -4,7 +4,8 @@
 
 Starts a Label Studio and the service, imports projects with five annotations a task, connects a real webhook, and
 submits one annotation after another, each time until Label Studio's API shows another prediction on that task. The
-tasks are such whose label is not quite sure yet: of the others another answer changes nothing that shows.
+tasks are such whose label is not quite sure yet, and the annotator says what it seems to be: of other tasks another
+answer changes nothing that shows, and so it is with the answers of somebody who always says the same.
 """
 
 from __future__ import annotations
@@ -59,8 +60,10 @@ def main() -> None:
 def _measure(http: Http, service: Service, project: int, newcomer: int, tasks: int, submits: int) -> tuple[Any, ...]:
     service.event(project)
     service.wait_until_idle()
-    unsure = sorted(int(each["task"]) for each in LabelStudio(http).predictions(project) if each["score"] < 0.97)
-    others = sorted(LabelStudio(http).task_ids(project) - set(unsure))
+    standing = LabelStudio(http).predictions(project)
+    said = {int(each["task"]): str(each["result"][0]["value"]["choices"][0]) for each in standing}
+    unsure = sorted(int(each["task"]) for each in standing if each["score"] < 0.97)
+    others = sorted(said.keys() - set(unsure))
     random = np.random.default_rng(1)
     chosen = random.choice(unsure, min(submits, len(unsure)), replace=False)
     body = {
@@ -76,25 +79,25 @@ def _measure(http: Http, service: Service, project: int, newcomer: int, tasks: i
     hooked: list[float] = []
     for number, task in enumerate(random.choice(others, 2 * submits, replace=False)):  # by turns: the same machine
         http.patch(f"/api/webhooks/{hook}/", {"is_active": bool(number % 2)})
-        (hooked if number % 2 else plain).append(submit(http, int(task), newcomer))
+        (hooked if number % 2 else plain).append(submit(http, int(task), newcomer, said[int(task)]))
     service.wait_until_idle()
     http.patch(f"/api/webhooks/{hook}/", {"is_active": True})
-    took = [_until_seen(http, int(task), newcomer) for task in chosen]
+    took = [_until_seen(http, int(task), newcomer, said[int(task)]) for task in chosen]
     p95 = float(np.quantile(took, 0.95))
     return tasks, len(took), statistics.median(took), p95, statistics.median(plain), statistics.median(hooked)
 
 
-def submit(http: Http, task: int, by: int) -> float:
-    result = [{"from_name": "topic", "to_name": "text", "type": "choices", "value": {"choices": [LABELS[0]]}}]
+def submit(http: Http, task: int, by: int, label: str = LABELS[0]) -> float:
+    result = [{"from_name": "topic", "to_name": "text", "type": "choices", "value": {"choices": [label]}}]
     started = time.perf_counter()
     http.post(f"/api/tasks/{task}/annotations/", {"result": result, "completed_by": by, "lead_time": 1.0})
     return time.perf_counter() - started
 
 
-def _until_seen(http: Http, task: int, by: int) -> float:
+def _until_seen(http: Http, task: int, by: int, label: str) -> float:
     before = _prediction(http, task)
     started = time.perf_counter()
-    submit(http, task, by)
+    submit(http, task, by, label)
     while _prediction(http, task) == before:
         if time.perf_counter() - started > LONGEST:
             raise SystemExit(f"Task {task} has no new consensus after {LONGEST:.0f} s.")

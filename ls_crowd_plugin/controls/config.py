@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 from xml.etree.ElementTree import Element, ParseError
 
@@ -36,6 +36,7 @@ class LeftOut:
 class Config:
     controls: tuple[Control, ...]
     left_out: tuple[LeftOut, ...]
+    objects: Mapping[str, str] = field(default_factory=dict)  # what is shown → the field of `task.data` that it shows
 
     @property
     def questions(self) -> tuple[Question, ...]:
@@ -49,7 +50,7 @@ class Config:
             else control
             for control in self.controls
         )
-        return Config(controls, self.left_out)
+        return replace(self, controls=controls)
 
     def read(self, result: Sequence[Item]) -> dict[str, str]:
         """Question → label: what one annotation says; what cannot be read says nothing, not even "none"."""
@@ -100,8 +101,12 @@ def read_config(label_config: str) -> Config:
         raise UnusableInput(message) from None
     controls: list[Control] = []
     left_out: list[LeftOut] = []
+    shown: dict[str, str] = {}
     for element, conditional in _walk(root, False):
         name, objects = element.get("name"), element.get("toName")
+        value = element.get("value") or ""
+        if name is not None and objects is None and value.startswith("$"):
+            shown[name] = value[1:]
         if name is None or objects is None or element.tag in HELPERS:
             continue
         reason = _reason_to_leave_out(element)
@@ -115,7 +120,7 @@ def read_config(label_config: str) -> Config:
             empty_is_answer=not conditional and not _true(element.get("required")),
         )
         controls.append(KINDS[element.tag](element, frame))
-    return Config(tuple(controls), tuple(left_out))
+    return Config(tuple(controls), tuple(left_out), shown)
 
 
 HELPERS = frozenset({"Filter", "Shortcut", "Relations", "Relation", "Magicwand"})  # annotators answer nothing with them

@@ -153,6 +153,14 @@ class LabelStudio:
         path = f"/api/projects/{project}/model-versions/"
         self.http.delete(path, {"model_version": version}, seconds=0.1 * predictions)
 
+    def users(self) -> dict[int, str]:
+        """Everybody's id → the name people know them by."""
+        names = {}
+        for each in self.http.get("/api/users/"):
+            full = f"{each.get('first_name') or ''} {each.get('last_name') or ''}".strip()
+            names[int(each["id"])] = full or str(each.get("email") or each.get("username") or f"user {each['id']}")
+        return names
+
     def webhooks(self, project: int) -> list[Json]:
         return list(self.http.get("/api/webhooks/", project=project))
 

@@ -26,6 +26,7 @@ class Crowd:
     label_set: dict[str, list[str]] = field(default_factory=dict)
     answered: dict[int, int] = field(default_factory=dict)  # task → how many annotators' answers count
     present: dict[int, int] = field(default_factory=dict)  # task → how many people said anything, gold included
+    counted: dict[tuple[int, int], Annotation] = field(default_factory=dict)  # task, annotator → where they said it
     warnings: list[str] = field(default_factory=list)
 
     def of(self, questions: Collection[str]) -> Crowd:
@@ -86,6 +87,7 @@ def crowd_of(
             crowd.labels.append(label)
             crowd.questions.append(question)
         if said:
+            crowd.counted[task, annotator] = each
             crowd.answered[task] = crowd.answered.get(task, 0) + 1
     edited = sum(each.updated_by not in (None, each.annotator) for each in newest.values())
     if edited:

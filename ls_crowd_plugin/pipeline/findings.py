@@ -43,6 +43,15 @@ class Findings:
         """Label and confidence by what the crowd says, gold or not."""
         return self._of[question].lifted((task, question))
 
+    def posterior(self, task: int, question: str) -> dict[str, float]:
+        """Label → probability; gold is certain."""
+        return self._of[question].posterior((task, question))
+
+    @cached_property
+    def labels(self) -> dict[Key, str]:
+        """(Task, question) → label; gold tasks have their gold label."""
+        return {key: label for part in self.parts for key, label in part.labels.items()}
+
     @cached_property
     def difficulty(self) -> dict[Key, float | None]:
         return {(row["task"], row["question"]): row["difficulty"] for part in self.parts for row in part.tasks}

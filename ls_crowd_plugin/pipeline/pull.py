@@ -11,12 +11,14 @@ from typing import Any
 
 from sqlalchemy import Engine
 
+from ..controls import read_config
 from ..errors import NoSuchProject, NotThere, ProjectGone, UnusableInput
 from ..labelstudio import LabelStudio
 from ..store import Annotation, Mirror, Task
 
 TIME = "%Y-%m-%dT%H:%M:%S.%fZ"  # the only way Label Studio's filters read a time
 IN_FLIGHT = timedelta(seconds=5)  # a change may become visible so much later than the time it carries
+LONGEST_SHOWN = 300  # letters of a task's text that are kept, for people to recognise it
 
 
 @dataclass(frozen=True)
@@ -46,11 +48,12 @@ def pull(
     started = studio.http.server_time()
     with engine.begin() as connection:
         mirror = Mirror(connection, project)
-        read_with = json.dumps([gold_field, *_overlap_rule(facts)])
+        shown = dict(read_config(str(facts["label_config"])).objects)
+        read_with = json.dumps([gold_field, shown, *_overlap_rule(facts)])
         mirror.describe(str(facts["title"]), str(facts["label_config"]), str(facts["created_at"]), read_with)
         since = None if from_scratch else mirror.seen_until()
         reader = mirror.claim()
-    reading = _Reading(studio, engine, project, gold_field, started.strftime(TIME), reader, told)
+    reading = _Reading(studio, engine, project, gold_field, shown, started.strftime(TIME), reader, told)
     reading.read(since)
     gone, missing = reading.compare(int(facts["task_number"]))
     if missing:  # tasks that carry an older time than the mirror had seen: a restored database, say
@@ -102,16 +105,19 @@ class _Reading:
         engine: Engine,
         project: int,
         gold_field: str,
+        shown: dict[str, str],
         noticed: str,
         reader: str,
         told: Callable[[int, int], None] | None,
     ) -> None:
         self._studio, self._engine, self._project = studio, engine, project
-        self._gold_field, self._noticed, self._reader, self._told = gold_field, noticed, reader, told
+        self._gold_field, self._shown = gold_field, shown
+        self._noticed, self._reader, self._told = noticed, reader, told
         self.tasks = self.changed = 0
 
     def read(self, since: str | None) -> None:
-        pages = self._studio.task_pages(self._project, since, with_data=bool(self._gold_field), told=self._told)
+        with_data = bool(self._gold_field or self._shown)
+        pages = self._studio.task_pages(self._project, since, with_data=with_data, told=self._told)
         with ThreadPoolExecutor(max_workers=1) as ahead:
             coming = ahead.submit(next, pages, None)
             while (page := coming.result()) is not None:
@@ -119,7 +125,7 @@ class _Reading:
                 with self._engine.begin() as connection:
                     mirror = Mirror(connection, self._project)
                     mirror.still(self._reader)
-                    seen = [_seen(task, self._gold_field) for task in page]
+                    seen = [_seen(task, self._gold_field, self._shown) for task in page]
                     self.changed += mirror.replace(seen, self._noticed)
                 self.tasks += len(page)
 
@@ -139,7 +145,7 @@ class _Reading:
         return len(gone), bool(now - known)
 
 
-def _seen(task: dict[str, Any], gold_field: str) -> tuple[Task, list[Annotation]]:
+def _seen(task: dict[str, Any], gold_field: str, shown: dict[str, str]) -> tuple[Task, list[Annotation]]:
     """A task of Label Studio's list as the mirror keeps it."""
     annotations = [
         Annotation(
@@ -157,13 +163,16 @@ def _seen(task: dict[str, Any], gold_field: str) -> tuple[Task, list[Annotation]
         )
         for each in _dictionaries(task.get("annotations"))
     ]
-    known = (task.get("data") or {}).get(gold_field) if gold_field else None
+    data = task.get("data") or {}
+    known = data.get(gold_field) if gold_field else None
+    texts = {name: data[field_][:LONGEST_SHOWN] for name, field_ in shown.items() if isinstance(data.get(field_), str)}
     seen = Task(
         id=int(task["id"]),
         updated_at=str(task["updated_at"]),
         overlap=int(task.get("overlap") or 1),
         is_labeled=bool(task.get("is_labeled")),
         known=None if known in (None, "") else json.dumps(known, ensure_ascii=False, sort_keys=True),
+        data=json.dumps(texts, ensure_ascii=False) if texts else None,
     )
     return seen, annotations
 

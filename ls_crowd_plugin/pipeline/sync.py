@@ -6,7 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from typing import Any
@@ -15,13 +15,14 @@ from sqlalchemy import Engine
 
 from .. import __version__
 from ..controls import Config, read_config
-from ..errors import CrowdError
+from ..errors import CrowdError, LabelStudioError
 from ..labelstudio import LabelStudio
 from ..labelstudio.validation import why_dropped
-from ..store import Mirror, passes
+from ..store import Mirror, found, passes
 from ..store.gold import list_gold
 from .crowd import Crowd, crowd_of
 from .findings import Findings, find
+from .insight import insight
 from .meta import LARGEST_PROJECT, Copied, copy_into_tasks
 from .plan import Desired, Plan, desired_predictions, make_plan
 from .pull import Pulled, pull
@@ -164,19 +165,36 @@ def _changed(this: _Pass, pulled: Pulled, fingerprint: str) -> Report:
             "warnings": [*crowd.warnings, *findings.warnings],
         }
     written = Written()
-    with this.timed("write"):
-        if not options.dry_run:
-            written = _write(this, pulled, desired, plan)
+    if not options.dry_run:
+        with this.timed("write"):
+            try:
+                written = _write(this, pulled, desired, plan)
+            finally:  # also where the rest is left to another pass, people are to see what this one found
+                seen = insight(crowd, findings)
+                with this.engine.begin() as connection:
+                    found.remember(connection, this.project, summary, seen.charts, seen.labels, seen.annotators)
             with this.engine.begin() as connection:
                 stands = {each.task: each.digest for each in desired if each.task not in written.refused}
                 passes.remember_written(connection, this.project, stands)
                 if not written.refused:
                     passes.remember_pass(connection, this.project, fingerprint, plan.version, summary, compared)
+        _name_people(this, findings)
     warnings = [*summary["warnings"], *([warning] if warning else []), *_refused(pulled, desired, plan, written)]
     title = str(pulled.project["title"])
     return Report(
         this.project, title, pulled, plan, written, Copied(), summary, warnings, this.seconds, findings=findings
     )
+
+
+def _name_people(this: _Pass, findings: Findings) -> None:
+    """Asks who people are when there is somebody new; names are a comfort, and nothing fails for lack of them."""
+    with this.engine.connect() as connection:
+        unknown = findings.people.keys() - found.names(connection, list(findings.people)).keys()
+    if unknown:
+        with suppress(LabelStudioError):
+            users = this.studio.users()
+            with this.engine.begin() as connection:
+                found.remember_users(connection, users)
 
 
 def _fingerprint(this: _Pass, pulled: Pulled) -> str:
@@ -213,8 +231,12 @@ def _say_why_nothing(project: int, config: Config) -> None:
 
 
 def _clear(this: _Pass, pulled: Pulled) -> None:
-    """With the last answer of a project our predictions go too."""
-    if not this.options.dry_run and _standing(this):
+    """With the last answer of a project our predictions go too, and what was found."""
+    if this.options.dry_run:
+        return
+    with this.engine.begin() as connection:
+        found.forget(connection, this.project)
+    if _standing(this):
         _write(this, pulled, [], make_plan([], standing_predictions(this.studio, this.project)))
 
 

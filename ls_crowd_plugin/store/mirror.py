@@ -24,6 +24,7 @@ class Task:
     overlap: int
     is_labeled: bool
     known: str | None = None  # JSON of the field of task.data with known labels, where there is one
+    data: str | None = None  # JSON: object of the label config → what annotators see there
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ class Mirror:
         different = [each for key, each in now.items() if known.get(key) != each]
         events = [self._event("deleted", each, noticed) for each in gone]
         events += [self._event(_event(known.get(each.id), each), each, noticed) for each in different]
-        if events or self._tasks(ids) != {(task.id, task.overlap, task.known) for task, _ in tasks}:
+        if events or self._tasks(ids) != {(task.id, task.overlap, task.known, task.data) for task, _ in tasks}:
             self._move()
         self._forget_tasks(ids)
         self._connection.execute(insert(tables.task), [{**vars(task), "project": self._project} for task, _ in tasks])
@@ -134,7 +135,8 @@ class Mirror:
 
     def forget(self) -> None:
         """The project is gone from Label Studio: gold, the trail and its settings of before are kept."""
-        for table in (tables.written, tables.task_meta, tables.run):
+        of_fits = (tables.finding, tables.label, tables.annotator)
+        for table in (tables.written, tables.task_meta, tables.run, *of_fits):
             self._connection.execute(delete(table).where(table.c.project == self._project))
         self._connection.execute(delete(tables.project).where(tables.project.c.id == self._project))
 
@@ -180,10 +182,10 @@ class Mirror:
             found += [Annotation(*row) for row in self._connection.execute(query)]
         return found
 
-    def _tasks(self, tasks: Sequence[int]) -> set[tuple[int, int, str | None]]:
+    def _tasks(self, tasks: Sequence[int]) -> set[tuple[int, int, str | None, str | None]]:
         found = set()
         for chunk in chunks(tasks):
-            query = select(tables.task.c.id, tables.task.c.overlap, tables.task.c.known)
+            query = select(*(tables.task.c[name] for name in ("id", "overlap", "known", "data")))
             found |= {tuple(row) for row in self._connection.execute(query.where(tables.task.c.id.in_(chunk)))}
         return found
 

@@ -10,7 +10,7 @@ from sqlalchemy import Column, Connection, Engine, Integer, Table, inspect, sele
 from ..errors import CrowdError
 from .tables import metadata
 
-VERSION = 2
+VERSION = 3
 FIRST_TABLES = ("annotation", "task", "written", "project", "trail", "gold", "setting_before")
 
 schema = Table("crowd_schema", metadata, Column("version", Integer, primary_key=True, autoincrement=False))
@@ -29,6 +29,8 @@ def bring_up_to_date(engine: Engine) -> None:
         metadata.create_all(connection)
         if version == 1:
             _from_1(connection)
+        if version == 2:
+            _from_2(connection)
         if version < VERSION:
             connection.execute(schema.delete())
             connection.execute(schema.insert().values(version=VERSION))
@@ -59,5 +61,15 @@ def _from_1(connection: Connection) -> None:
         "INSERT INTO crowd_gold (project, task, question, label) SELECT project, task, question, label FROM gold",
         "INSERT INTO crowd_setting_before (project, name, value) SELECT project, name, value FROM setting_before",
         *(f"DROP TABLE {name}" for name in FIRST_TABLES),
+    ):
+        connection.execute(text(statement))
+
+
+def _from_2(connection: Connection) -> None:
+    """Tasks say what annotators see, so all are read again; and the next pass computes, to say what it found."""
+    for statement in (
+        "ALTER TABLE crowd_task ADD COLUMN data TEXT",
+        "UPDATE crowd_project SET seen_until = NULL",
+        "DELETE FROM crowd_run",
     ):
         connection.execute(text(statement))

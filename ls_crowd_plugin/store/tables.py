@@ -34,6 +34,7 @@ task = Table(
     Column("overlap", Integer, nullable=False),
     Column("is_labeled", Boolean, nullable=False),
     Column("known", Text),  # JSON: the field of task.data with known labels
+    Column("data", Text),  # JSON: object of the label config → what annotators see there, as far as it is needed
 )
 
 annotation = Table(
@@ -106,6 +107,63 @@ run = Table(
     Column("version", String(100), nullable=False),  # the model version of ours that stands
     Column("summary", Text, nullable=False),  # JSON
     Column("compared", Float(53), nullable=False),  # when predictions were last compared one by one
+)
+
+# What the last fit said, for people to look at: of a project, its labels and its annotators.
+finding = Table(
+    "crowd_finding",
+    metadata,
+    Column("project", Id, primary_key=True, autoincrement=False),
+    Column("at", Float(53), nullable=False),  # seconds since 1970
+    Column("summary", Text, nullable=False),  # JSON
+    Column("charts", Text, nullable=False),  # JSON
+)
+
+label = Table(
+    "crowd_label",
+    metadata,
+    Column("project", Id, primary_key=True, autoincrement=False),
+    Column("task", Id, primary_key=True, autoincrement=False),
+    Column("question", String(500), primary_key=True),
+    Column("part", Integer, primary_key=True, autoincrement=False),  # 0 is the whole task, else one of its regions
+    Column("label", Text, nullable=False),
+    Column("confidence", Float(53), nullable=False),
+    Column("difficulty", Float(53)),
+    Column("answers", Integer, nullable=False),
+    Column("plurality", Text),  # the most frequent answer, if there is only one
+    Column("gold", Text),
+    Column("disputed", Boolean, nullable=False),  # between annotators who are trusted
+    Column("said", Text, nullable=False),  # JSON: pairs of annotator and label
+    Column("posterior", Text, nullable=False),  # JSON: label → probability, the likely ones
+    Column("region", Text),  # JSON: where it is
+    Index("crowd_label_by_confidence", "project", "confidence"),
+)
+
+annotator = Table(
+    "crowd_annotator",
+    metadata,
+    Column("project", Id, primary_key=True, autoincrement=False),
+    Column("annotator", Id, primary_key=True, autoincrement=False),
+    Column("answers", Integer, nullable=False),
+    Column("gold_answers", Integer, nullable=False),
+    Column("gold_correct", Integer, nullable=False),
+    Column("skill", Float(53)),
+    Column("skill_se", Float(53)),
+    Column("adversary_probability", Float(53)),
+    Column("weight", Float(53)),
+    Column("accuracy", Float(53)),
+    Column("verdict", String(40), nullable=False),
+    Column("agreement", Float(53)),  # the share of their answers that are the consensus
+    Column("seconds", Float(53)),  # the median time they took
+    Column("detail", Text, nullable=False),  # JSON
+)
+
+# Users of Label Studio, by the names people know them by.
+user = Table(
+    "crowd_user",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=False),
+    Column("name", Text, nullable=False),
 )
 
 # A project's settings as they were before this project changed them.
