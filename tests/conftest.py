@@ -14,13 +14,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from flask.testing import FlaskClient
 from hypothesis import settings
 from proxy import Proxy
+from service import PASSWORD, SECRET
 from sqlalchemy import Engine
+from werkzeug.security import generate_password_hash
 
 from ls_crowd_plugin.demo.server import Server
 from ls_crowd_plugin.labelstudio import Http
-from ls_crowd_plugin.store import open_database
+from ls_crowd_plugin.store import WorkList, open_database, open_work_list
+from ls_crowd_plugin.web import create_app
+from ls_crowd_plugin.web.app import Parts
 
 WriteCsv = Callable[[str, Iterable[Sequence[str]]], Path]
 RunCommand = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -129,6 +134,21 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
     opened = open_database(f"sqlite:///{tmp_path / 'crowd.db'}")
     yield opened
     opened.dispose()
+
+
+@pytest.fixture
+def parts(database_url: str) -> Iterator[Parts]:
+    """What the service's application is made of, with an empty database."""
+    engine, work = open_database(database_url), open_work_list(database_url)
+    password = generate_password_hash(PASSWORD, "pbkdf2:sha256:1000")
+    yield Parts(engine, WorkList(work), SECRET, password, "key", 1.0, 15.0, studio_url="http://studio.example")
+    engine.dispose()
+    work.dispose()
+
+
+@pytest.fixture
+def client(parts: Parts) -> FlaskClient:
+    return create_app(parts).test_client()
 
 
 # Seven tasks, four annotators; `d` answers against the others. Gold knows two tasks.

@@ -1,11 +1,10 @@
-"""The receiver of webhooks: every event becomes one row, everything else is refused, nothing breaks; and the pages."""
+"""The receiver of webhooks: every event becomes one row, everything else is refused, nothing breaks; and health."""
 
 from __future__ import annotations
 
 import io
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 from flask.testing import FlaskClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from service import PASSWORD, SECRET
 from sqlalchemy import text
 from werkzeug.security import generate_password_hash
 from werkzeug.test import EnvironBuilder, run_wsgi_app
@@ -22,7 +22,6 @@ from ls_crowd_plugin.store import WorkList, open_database, open_work_list
 from ls_crowd_plugin.web import create_app
 from ls_crowd_plugin.web.app import LARGEST_BODY, Parts
 
-SECRET, PASSWORD = "the-secret-of-webhooks", "the-password-of-pages"
 RIGHT = {SECRET_HEADER: SECRET}
 
 
@@ -30,21 +29,6 @@ RIGHT = {SECRET_HEADER: SECRET}
 def database_url(tmp_path: Path) -> str:
     """SQLite, unless a class says otherwise: the work list itself is tested on both."""
     return f"sqlite:///{tmp_path / 'crowd.db'}"
-
-
-@pytest.fixture
-def parts(database_url: str) -> Iterator[Parts]:
-    engine, work = open_database(database_url), open_work_list(database_url)
-    yield Parts(
-        engine, WorkList(work), SECRET, generate_password_hash(PASSWORD, "pbkdf2:sha256:1000"), "key", 1.0, 15.0
-    )
-    engine.dispose()
-    work.dispose()
-
-
-@pytest.fixture
-def client(parts: Parts) -> FlaskClient:
-    return create_app(parts).test_client()
 
 
 def wanted(parts: Parts) -> list[int]:
@@ -203,81 +187,6 @@ def test_no_request_of_ten_thousand_breaks_it(
     lasting_client: FlaskClient, path: str, body: bytes, given_headers: dict[str, str]
 ) -> None:
     never_breaks(lasting_client, path, body, given_headers)
-
-
-class TestPages:
-    def log_in(self, client: FlaskClient, password: str = PASSWORD) -> int:
-        page = client.get("/login").get_data(as_text=True)
-        token = page.split('name="token" value="')[1].split('"')[0]
-        return client.post("/login", data={"token": token, "password": password}).status_code
-
-    def test_send_strangers_to_the_login(self, client: FlaskClient) -> None:
-        answer = client.get("/")
-        assert (answer.status_code, answer.headers["Location"]) == (302, "/login")
-
-    def test_refuse_programs_without_a_login(self, client: FlaskClient) -> None:
-        assert client.get("/api/projects").status_code == 401
-
-    def test_open_with_the_password(self, client: FlaskClient, parts: Parts) -> None:
-        parts.work.want(3)
-        assert self.log_in(client) == 302
-        assert "Project 3" in client.get("/").get_data(as_text=True)
-        assert [each["id"] for each in client.get("/api/projects").get_json()["projects"]] == [3]
-
-    def test_do_not_open_with_another(self, client: FlaskClient) -> None:
-        assert self.log_in(client, "guess") == 401
-        assert client.get("/api/projects").status_code == 401
-
-    def test_do_not_open_to_a_form_from_elsewhere(self, client: FlaskClient) -> None:
-        assert client.post("/login", data={"password": PASSWORD}).status_code == 400
-
-    @pytest.mark.parametrize("token", ["", "-", "x"])
-    def test_do_not_open_to_who_has_not_seen_the_form(self, client: FlaskClient, token: str) -> None:
-        assert client.post("/login", data={"password": PASSWORD, "token": token}).status_code == 400
-
-    def test_close_to_all_when_the_password_changes(self, client: FlaskClient, parts: Parts) -> None:
-        self.log_in(client)
-        cookie = client.get_cookie("ls_crowd")
-        assert cookie is not None
-        other = create_app(replace(parts, password_hash=generate_password_hash("new", "pbkdf2:sha256:1"))).test_client()
-        other.set_cookie("ls_crowd", cookie.value)
-        assert other.get("/api/projects").status_code == 401
-
-    def test_stay_open_when_the_service_starts_again(self, parts: Parts) -> None:
-        """The hash of the same password is another at each start."""
-        first, second = (
-            create_app(
-                replace(parts, password=PASSWORD, password_hash=generate_password_hash(PASSWORD, "pbkdf2:sha256:1"))
-            ).test_client()
-            for _ in range(2)
-        )
-        self.log_in(first)
-        cookie = first.get_cookie("ls_crowd")
-        assert cookie is not None
-        second.set_cookie("ls_crowd", cookie.value)
-        assert second.get("/api/projects").status_code == 200
-
-    def test_do_not_open_to_guessing(self, client: FlaskClient) -> None:
-        assert [self.log_in(client, f"guess {number}") for number in range(12)][-2:] == [429, 429]
-        assert self.log_in(client) == 429
-
-    def test_close_with_the_log_out(self, client: FlaskClient) -> None:
-        self.log_in(client)
-        client.post("/logout")
-        assert client.get("/api/projects").status_code == 401
-
-    def test_say_why_a_project_fails_without_letting_it_write_the_page(self, client: FlaskClient, parts: Parts) -> None:
-        parts.work.want(3)
-        claim = parts.work.claim("a")
-        assert claim is not None
-        parts.work.fail(claim, "<script>alert(1)</script>")
-        self.log_in(client)
-        page = client.get("/").get_data(as_text=True)
-        assert "&lt;script&gt;" in page
-        assert "<script>" not in page
-
-    def test_forbid_scripts_and_frames(self, client: FlaskClient) -> None:
-        assert "default-src 'none'" in client.get("/login").headers["Content-Security-Policy"]
 
 
 class TestHealth:

@@ -123,6 +123,8 @@ def _parts(settings: Settings, engine: Engine, work: WorkList) -> Parts:
         session_key=kept_secret(engine, "session key")[0],
         quiet_seconds=settings.quiet_seconds,
         longest_seconds=settings.longest_seconds,
+        studio_url=settings.url.rstrip("/"),
+        encrypted=settings.public_url.startswith("https:"),
         password=settings.password,
     )
 

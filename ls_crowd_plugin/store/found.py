@@ -77,6 +77,7 @@ def annotators(
     down: bool = False,
     verdict: str = "",
     name: str = "",
+    only: Sequence[int] | None = None,
     start: int = 0,
     most: int | None = None,
 ) -> tuple[list[Row], int]:
@@ -88,6 +89,8 @@ def annotators(
     query = query.where(table.c.project == project)
     if verdict:
         query = query.where(table.c.verdict == verdict)
+    if only is not None:
+        query = query.where(table.c.annotator.in_(only))
     if name:
         query = query.where(named.icontains(name, autoescape=True))
     total = int(connection.execute(select(func.count()).select_from(query.subquery())).scalar_one())

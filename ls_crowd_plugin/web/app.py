@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from flask import Flask, Response, jsonify
+from flask import Flask, Response, jsonify, render_template, request
 from sqlalchemy import Engine
 from werkzeug.exceptions import HTTPException
 
 from ..store import WorkList
-from . import health, metrics, pages, receiver
+from . import health, login, metrics, pages, receiver, views
 
 LARGEST_BODY = 16 * 1024 * 1024  # an import of some thousand tasks comes as one event
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
-    "Content-Security-Policy": "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self' data:;"
-    " form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self';"
+    " img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "Cache-Control": "no-store",  # people's scores are not for the next user of a shared browser
 }
 
 
@@ -32,6 +33,8 @@ class Parts:
     session_key: str = field(repr=False)
     quiet_seconds: float = 1.0
     longest_seconds: float = 15.0
+    studio_url: str = ""  # where people open Label Studio
+    encrypted: bool = False  # whether people reach the pages by https
     password: str = field(default="", repr=False)  # where it is a setting; of one that was made only the hash is known
 
 
@@ -42,17 +45,21 @@ def create_app(parts: Parts) -> Flask:
         MAX_CONTENT_LENGTH=LARGEST_BODY,
         SESSION_COOKIE_SAMESITE="Lax",
         SESSION_COOKIE_HTTPONLY=True,
+        SESSION_COOKIE_SECURE=parts.encrypted,
         SESSION_COOKIE_NAME="ls_crowd",
     )
     app.extensions["parts"] = parts
+    views.set_up(app.jinja_env)
     counted = metrics.Counted()
     app.extensions["counted"] = counted
-    app.extensions["attempts"] = pages.Attempts()
-    for blueprint in (receiver.blueprint, pages.blueprint, health.blueprint, metrics.blueprint):
+    app.extensions["attempts"] = login.Attempts()
+    for blueprint in (receiver.blueprint, login.blueprint, pages.blueprint, health.blueprint, metrics.blueprint):
         app.register_blueprint(blueprint)
 
     @app.errorhandler(HTTPException)
-    def refuse(error: HTTPException) -> tuple[Response, int]:
+    def refuse(error: HTTPException) -> tuple[Response | str, int]:
+        if request.path.startswith("/project/"):
+            return render_template("error.html", said=error.description, token=login.form_token()), error.code or 500
         return jsonify(error=error.description), error.code or 500
 
     @app.errorhandler(Exception)
