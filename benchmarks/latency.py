@@ -11,19 +11,16 @@ answer changes nothing that shows, and so it is with the answers of somebody who
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import requests
 
 from ls_crowd_plugin.demo.server import Server, free_port, prepare
+from ls_crowd_plugin.demo.service import Service
 from ls_crowd_plugin.labelstudio import Http, LabelStudio
 
 from .sync import LABELS, make_person, make_project
@@ -47,7 +44,7 @@ def main() -> None:
         newcomer = make_person(http, 50)
         for tasks in map(int, given.tasks.split(",")):
             project = make_project(http, people, tasks)
-            with Service(server, Path(folder) / f"crowd-{tasks}.db", project) as service:
+            with service_of(server, Path(folder) / f"service-{tasks}") as service:
                 rows.append(_measure(http, service, project, newcomer, tasks, given.submits))
     print_table(
         "Seconds from submit to the new consensus, and of the submit itself without and with the webhook",
@@ -87,6 +84,13 @@ def _measure(http: Http, service: Service, project: int, newcomer: int, tasks: i
     return tasks, len(took), statistics.median(took), p95, statistics.median(plain), statistics.median(hooked)
 
 
+def service_of(server: Server, folder: Path) -> Service:
+    """`ls-crowd serve` without polling, so that only webhooks count."""
+    folder.mkdir()
+    settings = {"LS_CROWD_TASK_META": "off", "LS_CROWD_POLL_SECONDS": "3600"}
+    return Service(server, folder, free_port(), "benchmark", SECRET, **settings)
+
+
 def submit(http: Http, task: int, by: int, label: str = LABELS[0]) -> float:
     result = [{"from_name": "topic", "to_name": "text", "type": "choices", "value": {"choices": [label]}}]
     started = time.perf_counter()
@@ -110,58 +114,6 @@ def _prediction(http: Http, task: int) -> list[Any]:
         (each["score"], each["result"][0]["meta"]["crowd"]["answers"])
         for each in http.get("/api/predictions/", task=task)
     ]
-
-
-class Service:
-    """`ls-crowd serve` beside a Label Studio, without polling, so that only webhooks count."""
-
-    def __init__(self, server: Server, database: Path, project: int) -> None:
-        self.url = f"http://127.0.0.1:{free_port()}"
-        self._environment = {
-            **os.environ,
-            "LABEL_STUDIO_URL": server.url,
-            "LABEL_STUDIO_API_KEY": server.key,
-            "LS_CROWD_DATABASE_URL": f"sqlite:///{database}",
-            "LS_CROWD_PORT": self.url.rpartition(":")[2],
-            "LS_CROWD_WEBHOOK_SECRET": SECRET,
-            "LS_CROWD_PASSWORD": "benchmark",
-            "LS_CROWD_TASK_META": "off",
-            "LS_CROWD_POLL_SECONDS": "3600",
-        }
-        self.project = project
-
-    def __enter__(self) -> Service:
-        command = [sys.executable, "-m", "ls_crowd_plugin", "serve"]
-        self._process = subprocess.Popen(
-            command, env=self._environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        while not self._ready():
-            if self._process.poll() is not None:
-                raise SystemExit("The service did not start.")
-            time.sleep(0.1)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._process.terminate()
-        self._process.wait()
-
-    def event(self, project: int) -> None:
-        headers = {"X-LS-Crowd-Secret": SECRET}
-        requests.post(f"{self.url}/webhook/{project}", json={"action": "X"}, headers=headers, timeout=5)
-
-    def wait_until_idle(self) -> None:
-        while "ls_crowd_projects_waiting 0.0" not in requests.get(f"{self.url}/metrics", timeout=5).text:
-            time.sleep(0.1)
-
-    def metric(self, name: str) -> float:
-        lines = requests.get(f"{self.url}/metrics", timeout=5).text.splitlines()
-        return next((float(line.rpartition(" ")[2]) for line in lines if line.startswith(f"{name} ")), 0.0)
-
-    def _ready(self) -> bool:
-        try:
-            return requests.get(f"{self.url}/readyz", timeout=5).ok
-        except requests.exceptions.RequestException:
-            return False
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from ls_crowd_plugin.labelstudio import Http, LabelStudio
 from ls_crowd_plugin.pipeline.sync import Options, sync
 from ls_crowd_plugin.store import open_database
 
-from .latency import SECRET, Service, submit
+from .latency import SECRET, service_of, submit
 from .sync import make_person, make_project
 from .text_table import print_table
 
@@ -48,7 +48,7 @@ def main() -> None:
         people = [make_person(studio, number) for number in range(50)]
         newcomer = make_person(studio, 50)
         project = make_project(studio, people, given.tasks)
-        with Service(server, Path(folder) / "crowd.db", project) as service:
+        with service_of(server, Path(folder) / "service") as service:
             service.event(project)
             service.wait_until_idle()
             tasks = sorted(LabelStudio(studio).task_ids(project))[: given.seconds]

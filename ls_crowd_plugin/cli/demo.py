@@ -1,147 +1,177 @@
-"""`ls-crowd demo`: a simulated crowd of known people, and what plurality and the methods here make of it."""
+"""`ls-crowd demo`: a real Label Studio with two projects and twenty simulated people, connected and served."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+import secrets
+import shutil
+import socket
+import sys
+import time
+from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..errors import CrowdError
+
 if TYPE_CHECKING:
-    from rich.table import Table
-    from rich.text import Text
+    from ..demo.play import Played
+    from ..demo.server import Server
+    from ..demo.service import Service
 
-    from ..aggregation import Consensus
-    from ..demo import SimulatedCrowd
-
-COMPARED = {"plu": "plurality", "neg": "neg", "gem": "gem", "auto": "auto"}
-EXAMPLES = 5
-KINDS = ("expert", "sloppy", "spammer", "adversary")
-_COLOURS = {"expert": "green", "sloppy": "yellow", "spammer": "bright_black", "adversary": "red"}
+CONSENSUS_SECONDS = 180.0
+PAUSE_SECONDS = 3.0  # between two answers
 
 
-@click.command(short_help="A simulated crowd: what plurality gets wrong and gem right.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Another seed, another crowd.")
-def demo(seed: int) -> None:
-    """Shows, on a simulated crowd with spammers and adversaries, what plurality gets wrong and gem gets right."""
+@click.command(short_help="A real Label Studio with a simulated crowd, connected and served.")
+@click.option("--home", type=click.Path(path_type=Path, file_okay=False), help="Where all of it lives.")
+@click.option("--reset", is_flag=True, help="Start over: forget the projects and what was found.")
+@click.option("--check", is_flag=True, help="Start everything, see that consensus is there, and stop.")
+def demo(home: Path | None, reset: bool, check: bool) -> None:
+    """Installs Label Studio into an environment of its own, fills it with two projects and twenty simulated people
+    (experts, sloppy ones, spammers, adversaries), connects and serves them, and goes on annotating until Ctrl-C.
+
+    The first start takes some minutes, later ones go on where the last one stopped.
+    """
+    from ..demo.server import Server, prepare
+    from ..demo.service import Service
+    from ..store.database import default_file
+
+    home = (home or default_file().parent / "demo").absolute()
+    folder = home / "demo"
+    if reset:
+        shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    click.echo(f"The demo lives in {home}.")
+    with _busy("Preparing Label Studio"):
+        prepare(home, click.echo)
+    click.echo("Starting Label Studio and the service.")
+    password, secret = _kept(folder / "password.txt"), _kept(folder / "webhook-secret.txt")
+    with (
+        Server(home, folder / "label-studio", port=_port(8080)) as server,
+        Service(server, folder, _port(9090), password, secret) as service,
+    ):
+        _play(server, service, password, check)
+
+
+def _play(server: Server, service: Service, password: str, check: bool) -> None:
+    from ..demo import play, projects
+    from ..labelstudio import Http
+
+    http = Http(server.url, server.key)
+    played = [play.play(http, project) for project in (projects.texts(), projects.pictures())]
+    for each in played:
+        _connect(service, each)
+    _wait(service, played)
+    click.echo(_addresses(server, service, password, played))
+    if check:
+        _check(http, service, played)
+        click.echo("Consensus is there, in the dashboard and in Label Studio.")
+    else:
+        _go_on(http, played)
+
+
+def _connect(service: Service, played: Played) -> None:
+    """As anybody would do it with the commands; gold goes first, so that the first pass has it."""
+    if played.fresh:
+        path = service.log.parent / f"gold-{played.number}.csv"
+        project = played.project
+        known = zip(played.tasks[: project.gold], project.truth, strict=False)
+        lines = ["task,label", *(f"{task},{project.labels[right]}" for task, right in known)]
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        service.run("gold", "add", str(played.number), "--file", str(path))
+    service.run("connect", str(played.number))
+
+
+def _wait(service: Service, played: list[Played]) -> None:
+    """Until the service has found something out about each project."""
+    until = time.monotonic() + CONSENSUS_SECONDS
+    with service.session() as session:
+        for each in played:
+            while not session.get(f"{service.url}/api/projects/{each.number}", timeout=20).ok:
+                if time.monotonic() > until:
+                    raise CrowdError(f"There is no consensus after {CONSENSUS_SECONDS:.0f} s; see {service.log}.")
+                time.sleep(0.2)
+
+
+def _addresses(server: Server, service: Service, password: str, played: list[Played]) -> str:
+    from ..demo.server import OWNER
+
+    lines = [
+        "",
+        f"Dashboard     open {service.url}",
+        f"              password {password}",
+        f"Label Studio  open {server.url}/projects/{played[0].number}/data",
+        f"              {OWNER}, password {server.password}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _check(http: Any, service: Service, played: list[Played]) -> None:
+    """Raises unless both sides show consensus for every task that was answered."""
+    from ..labelstudio import LabelStudio
+    from ..pipeline.write import is_ours
+
+    with service.session() as session:
+        for each in played:
+            page = session.get(f"{service.url}/project/{each.number}", timeout=20)
+            told = session.get(f"{service.url}/api/projects/{each.number}", timeout=20).json()
+            if not page.ok or each.project.title not in page.text:
+                raise CrowdError(f"The dashboard does not show project {each.number}.")
+            ours = {
+                int(prediction["task"])
+                for prediction in LabelStudio(http).predictions(each.number)
+                if is_ours(prediction["model_version"]) and prediction["result"] and prediction["score"] is not None
+            }
+            if len(ours) != told["summary"]["tasks"] or not ours:
+                raise CrowdError(f"Label Studio shows consensus on {len(ours)} tasks of project {each.number}.")
+
+
+def _go_on(http: Any, played: list[Played]) -> None:
+    """People go on annotating, until somebody stops it or everything is done."""
+    import numpy as np
+
+    from ..demo.play import annotate
+
+    click.echo("People go on annotating: watch the consensus move. Ctrl-C stops everything.")
+    generator = np.random.default_rng()
+    given = 0
+    try:
+        while True:
+            for each in played:
+                given += annotate(http, each, generator)
+            click.echo(f"\r{given} more answers", nl=False)
+            time.sleep(PAUSE_SECONDS)
+    except KeyboardInterrupt:
+        click.echo("\nStopping.")
+
+
+def _kept(file: Path) -> str:
+    """A secret that is drawn once, and kept for nobody else to read."""
+    if not file.exists():
+        file.touch(mode=0o600)
+        file.write_text(secrets.token_urlsafe(9), encoding="utf-8")
+    return file.read_text(encoding="utf-8").strip()
+
+
+def _port(usual: int) -> int:
+    """The usual port, or a free one where somebody else has it."""
+    from ..demo.server import free_port
+
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", usual))
+        except OSError:
+            return free_port()
+    return usual
+
+
+def _busy(what: str) -> Any:
+    """Something that moves in a terminal, so that nobody thinks it has died."""
+    if not sys.stderr.isatty():
+        return nullcontext()
     from rich.console import Console
 
-    from ..aggregation import aggregate
-    from ..demo import simulate_demo_crowd
-
-    crowd = simulate_demo_crowd(seed)
-    found = {
-        method: aggregate(
-            crowd.tasks,
-            crowd.annotators,
-            crowd.labels,
-            gold=None if method == "plu" else crowd.gold,  # plurality as people use it, where every vote counts alike
-            method=method,
-            seed=seed,
-        )
-        for method in COMPARED
-    }
-    console = Console(highlight=False, markup=False)
-    with console.capture() as text:  # printed by click: rich would call a closed pipe a failure
-        console.print(_introduction(crowd))
-        for title, table in (
-            _people(crowd, found["gem"]),
-            _accuracies(crowd, found),
-            _examples(crowd, found["plu"], found["gem"]),
-        ):
-            console.print(title, style="bold")
-            console.print(table)
-    click.echo(text.get(), nl=False)
-    click.echo("Do the same with answers of your own: ls-crowd aggregate ANSWERS.csv --gold GOLD.csv --out DIR")
-
-
-def _introduction(crowd: SimulatedCrowd) -> str:
-    kinds = list(crowd.kinds.values())
-    people = ", ".join(f"{kinds.count(kind)} {kind}" for kind in KINDS)
-    return (
-        f"\n{len(kinds)} simulated people ({people}) gave {len(crowd.tasks)} answers to {len(crowd.truth)} tasks. "
-        f"For {len(crowd.gold)} tasks the right label is known beforehand (gold). Who is who is known to you, not to "
-        "the methods.\n"
-    )
-
-
-def _people(crowd: SimulatedCrowd, consensus: Consensus) -> tuple[str, Table]:
-    """Everybody's true kind beside what gem makes of their answers, the kinds together and the best first."""
-    table = _table()
-    for column in ("annotator", "truly", "verdict"):
-        table.add_column(column)
-    for column in ("skill", "adversary", "accuracy", "answers"):
-        table.add_column(column, justify="right")
-    people = sorted(
-        consensus.annotators, key=lambda each: (KINDS.index(crowd.kinds[each["annotator"]]), -each["accuracy"])
-    )
-    for each in people:
-        kind = crowd.kinds[each["annotator"]]
-        table.add_row(
-            str(each["annotator"]),
-            kind,
-            each["verdict"],
-            f"{each['skill']:.1f}",
-            f"{each['adversary_probability']:.0%}",
-            f"{each['accuracy']:.0%}",
-            str(each["answers"]),
-            style=_COLOURS[kind],
-        )
-    return "What gem makes of their answers", table
-
-
-def _accuracies(crowd: SimulatedCrowd, found: dict[str, Consensus]) -> tuple[str, Table]:
-    judged = [task for task in crowd.truth if task not in crowd.gold]
-    table = _table()
-    table.add_column("method")
-    table.add_column("right", justify="right")
-    table.add_column("share", justify="right")
-    for method, name in COMPARED.items():
-        right = sum(found[method].labels.get(task) == crowd.truth[task] for task in judged)
-        table.add_row(name, str(right), f"{right / len(judged):.1%}")
-    return f"Right labels among the {len(judged)} tasks without gold", table
-
-
-def _examples(crowd: SimulatedCrowd, plurality: Consensus, consensus: Consensus) -> tuple[str, Table]:
-    """Tasks where plurality is wrong and gem is right, the surest first, and who said what."""
-    answers: dict[Any, list[tuple[Any, Any]]] = defaultdict(list)
-    for task, annotator, label in zip(crowd.tasks, crowd.annotators, crowd.labels, strict=True):
-        answers[task].append((annotator, label))
-    rescued = [
-        task
-        for task, truth in crowd.truth.items()
-        if task in answers and task not in crowd.gold and plurality.labels[task] != truth == consensus.labels[task]
-    ]
-    rescued.sort(key=lambda task: -consensus.confidence[task])
-    table = _table()
-    for column in ("task", "plurality", "gem", "who said what"):
-        table.add_column(column)
-    for task in rescued[:EXAMPLES]:
-        table.add_row(
-            str(task),
-            str(plurality.labels[task]),
-            f"{consensus.labels[task]} ({consensus.confidence[task]:.0%})",
-            _who_said_what(crowd, answers[task]),
-        )
-    title = f"{min(len(rescued), EXAMPLES)} of the {len(rescued)} tasks where plurality is wrong and gem is right"
-    return title, table
-
-
-def _who_said_what(crowd: SimulatedCrowd, answers: list[tuple[Any, Any]]) -> Text:
-    from rich.text import Text
-
-    by_label: dict[Any, list[Text]] = defaultdict(list)
-    for annotator, label in answers:
-        kind = crowd.kinds[annotator]
-        by_label[label].append(Text(f"{annotator} ({kind})", style=_COLOURS[kind]))
-    return Text("\n").join(
-        Text(f"{label}: ") + Text(", ").join(names)
-        for label, names in sorted(by_label.items(), key=lambda each: -len(each[1]))
-    )
-
-
-def _table() -> Table:
-    from rich import box
-    from rich.table import Table
-
-    return Table(box=box.SIMPLE_HEAD)
+    return Console(stderr=True).status(what)
