@@ -138,14 +138,17 @@ class Settings:
         return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
-def read_settings(environment: Mapping[str, str] | None = None) -> Settings:
-    """Reads environment and file; raises UnusableInput with what is missing or wrong."""
+def read_settings(environment: Mapping[str, str] | None = None, *, studio: bool = True) -> Settings:
+    """Reads environment and file; raises UnusableInput with what is missing or wrong.
+
+    Without `studio` it may be unknown where Label Studio is: for who only reads the database.
+    """
     value = _values(os.environ if environment is None else environment)
-    if not value["LABEL_STUDIO_URL"]:
+    if studio and not value["LABEL_STUDIO_URL"]:
         raise UnusableInput(
             "LABEL_STUDIO_URL is not set; set it to Label Studio's address, like http://localhost:8080."
         )
-    if not value["LABEL_STUDIO_API_KEY"]:
+    if studio and not value["LABEL_STUDIO_API_KEY"]:
         raise UnusableInput(
             "LABEL_STUDIO_API_KEY is not set; set it to an access token from Account & Settings in Label Studio."
         )

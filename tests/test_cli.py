@@ -259,13 +259,6 @@ def test_evaluation_refuses_too_little_gold(
     assert "at least 2" in capsys.readouterr().err
 
 
-def test_the_demo_tells_its_story(run_command: RunCommand) -> None:
-    done = run_command("demo", COLUMNS="120")
-    assert (done.returncode, done.stderr) == (0, "")
-    for word in ("adversary", "spammer", "plurality", "auto", "who said what"):
-        assert word in done.stdout
-
-
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True

@@ -19,7 +19,10 @@ from ..errors import CrowdError
 
 # Modules of this package holding a click command of their own name. They import numpy and the like only when run, so
 # that help and usage errors are immediate.
-COMMANDS = ("aggregate", "connect", "demo", "disconnect", "doctor", "evaluate", "gold", "serve", "sync", "worker")
+COMMANDS = (
+    *("aggregate", "connect", "demo", "disconnect", "doctor", "evaluate", "export", "gold", "report", "serve", "sync"),
+    "worker",
+)
 
 DEBUG_OPTION = click.Option(["--debug"], is_flag=True, expose_value=False, help="Show the traceback of an error.")
 

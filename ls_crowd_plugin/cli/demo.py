@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import shutil
+import signal
 import socket
 import sys
 import time
@@ -47,6 +48,7 @@ def demo(home: Path | None, reset: bool, check: bool) -> None:
     with _busy("Preparing Label Studio"):
         prepare(home, click.echo)
     click.echo("Starting Label Studio and the service.")
+    signal.signal(signal.SIGTERM, _interrupt)
     password, secret = _kept(folder / "password.txt"), _kept(folder / "webhook-secret.txt")
     with (
         Server(home, folder / "label-studio", port=_port(8080)) as server,
@@ -146,6 +148,10 @@ def _go_on(http: Any, played: list[Played]) -> None:
             time.sleep(PAUSE_SECONDS)
     except KeyboardInterrupt:
         click.echo("\nStopping.")
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 def _kept(file: Path) -> str:

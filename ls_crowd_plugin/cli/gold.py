@@ -94,7 +94,7 @@ def _engine() -> Engine:
     from ..settings import read_settings
     from ..store import open_database
 
-    return open_database(read_settings().database_url or None)
+    return open_database(read_settings(studio=False).database_url or None)
 
 
 def _config(project: int) -> Config:

@@ -25,7 +25,7 @@ MOST_IN_MATRIX = 30  # annotators in the table of agreement, those with most ans
 MOST_LABELS = 12  # of a question whose confusions are counted
 TREND_POINTS = 10
 LEAST_SHOWN = 0.0005  # a probability that would be shown as 0
-FINEST_SECONDS = (3600, 6 * 3600, 86400, 7 * 86400, 30 * 86400, 365 * 86400)
+FINEST_SECONDS = (60, 600, 3600, 6 * 3600, 86400, 7 * 86400, 30 * 86400, 365 * 86400)
 
 
 @dataclass(frozen=True)

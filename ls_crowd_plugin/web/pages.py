@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .app import Parts
 
 PAGE = 50
+SOON_SECONDS = 20.0
 
 blueprint = Blueprint("pages", __name__)
 
@@ -245,7 +246,10 @@ def _work(project: int) -> Work | None:
 
 
 def _is_busy(row: Work | None) -> bool:
-    return row is not None and (bool(row.held_by) or (row.waiting is not None and not row.error))
+    """Whether something new will be there soon; not while a pass waits for tasks to become quiet, or after failures."""
+    if row is None or row.error:
+        return False
+    return bool(row.held_by) or (row.waiting is not None and -row.due < SOON_SECONDS)
 
 
 def _page_number() -> int:
