@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,8 +11,6 @@ from markupsafe import Markup, escape
 WIDTH, HEIGHT = 480, 200
 LEFT, RIGHT, TOP, BOTTOM = 44, 12, 10, 34
 _INNER_WIDTH, _INNER_HEIGHT = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
-
-Link = Callable[[int], str]
 
 
 def histogram(counts: Sequence[int], low: float, high: float, told: str, axis: str, percent: bool = False) -> Markup:
@@ -73,7 +71,7 @@ def trend(points: Sequence[Sequence[Any]], told: str) -> Markup:
     return _svg(parts, told)
 
 
-def skills(people: Sequence[Mapping[str, Any]], told: str, link: Link | None = None) -> Markup:
+def skills(people: Sequence[Mapping[str, Any]], told: str) -> Markup:
     """Skill with its standard error against the adversary probability; a point for everybody who has both."""
     known = [each for each in people if each["skill"] is not None and each["adversary_probability"] is not None]
     if not known:
@@ -90,9 +88,7 @@ def skills(people: Sequence[Mapping[str, Any]], told: str, link: Link | None = N
         reach = (each["skill_se"] or 0.0) / span * _INNER_WIDTH
         words = f"{each['name']}: {each['verdict']}, skill {each['skill']:.1f}"
         point = Markup('<path class="reach" d="M{:.1f} {:.1f}h{:.1f}"/>').format(x - reach, y, 2 * reach)
-        point += _dot((x, y), 4, words, css_name(each["verdict"]))
-        linked = Markup('<a href="{}" tabindex="-1">{}</a>')
-        parts.append(linked.format(link(each["annotator"]), point) if link else point)
+        parts.append(point + _dot((x, y), 4, words, css_name(each["verdict"])))
     return _svg(parts, told)
 
 

@@ -73,7 +73,7 @@ def annotators(project: int) -> str:
             down=down,
             name=asked["name"],
             chosen=asked["verdict"],
-            plot=views.skill_plot(everybody, lambda who: url_for("pages.annotator", project=project, who=who)),
+            plot=views.skill_plot(everybody),
         )
 
 

@@ -80,10 +80,10 @@ def project_view(finding: found.Finding) -> View:
     }
 
 
-def skill_plot(people: Sequence[Mapping[str, Any]], link: charts.Link | None = None) -> Markup:
+def skill_plot(people: Sequence[Mapping[str, Any]]) -> Markup:
     contrary = sum(each["verdict"] == "contrary" for each in people)
     told = f"Skill against adversary probability of {len(people)} people, {contrary} of them consistently contrary."
-    return charts.skills(people[:MOST_IN_PLOT], told, link)
+    return charts.skills(people[:MOST_IN_PLOT], told)
 
 
 def annotator_view(connection: Connection, project: int, who: int, label_set: Mapping[str, Sequence[str]]) -> View:

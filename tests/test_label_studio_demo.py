@@ -1,0 +1,63 @@
+"""`ls-crowd demo`: from nothing to consensus in both places, again quickly, and everything stopped at the end."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import requests
+from conftest import STUDIO_HOME, RunCommand
+from service import eventually
+
+from ls_crowd_plugin.demo.server import Server
+
+
+def test_reaches_consensus_in_both_places_and_stops(run_command: RunCommand, label_studio: Server) -> None:
+    del label_studio  # it is installed
+    done = run_command("demo", "--home", STUDIO_HOME, "--reset", "--check")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Consensus is there, in the dashboard and in Label Studio." in done.stdout
+    addresses = re.findall(r"open (http://127.0.0.1:\d+)", done.stdout)
+    assert len(addresses) == 2
+    for address in addresses:
+        assert not _answers(address)
+
+
+def test_goes_on_annotating_until_it_is_stopped(label_studio: Server) -> None:
+    del label_studio
+    command = [sys.executable, "-m", "ls_crowd_plugin", "demo", "--home", str(STUDIO_HOME)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+    assert process.stdout is not None
+    os.set_blocking(process.stdout.fileno(), False)
+    said = b""
+
+    def has(word: bytes) -> bool:
+        nonlocal said
+        said += process.stdout.read() or b"" if process.stdout is not None else b""
+        assert process.poll() is None, said
+        return word in said
+
+    try:
+        started = time.monotonic()
+        eventually(lambda: has(b"Ctrl-C stops everything"), 120)
+        eventually(lambda: has(b"4 more answers"), 60)
+        addresses = re.findall(r"open (http://127.0.0.1:\d+)", said.decode())
+        process.send_signal(signal.SIGINT)
+        assert process.wait(90) == 0, time.monotonic() - started
+        for address in addresses:
+            assert not _answers(address)
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def _answers(address: str) -> bool:
+    try:
+        return bool(requests.get(address, timeout=5).status_code)
+    except requests.exceptions.ConnectionError:
+        return False
