@@ -66,6 +66,11 @@ SETTINGS = (
     Setting("LS_CROWD_EXPERTS", "", "user ids, with commas between, whose annotations are gold"),
     Setting("LS_CROWD_GOLD_FIELD", "", "field of task.data that holds the right label where it is known"),
     Setting(
+        "LS_CROWD_REGION_OVERLAP",
+        "0.5",
+        "how much regions of two people must share (intersection over union) to be one; above 0, at most 1",
+    ),
+    Setting(
         "LS_CROWD_WRITE_WHEN",
         "always",
         "complete writes only about tasks with as many answers as the project asks for",
@@ -117,6 +122,7 @@ class Settings:
     apart: bool
     experts: frozenset[int]
     gold_field: str
+    overlap: float
     when_complete: bool
     task_meta: str
     annotator_scores: bool
@@ -165,6 +171,7 @@ def read_settings(environment: Mapping[str, str] | None = None, *, studio: bool 
         apart=value["LS_CROWD_FIT"] == "apart",
         experts=_ids(value["LS_CROWD_EXPERTS"], "LS_CROWD_EXPERTS holds something else than user ids"),
         gold_field=value["LS_CROWD_GOLD_FIELD"],
+        overlap=_share(value, "LS_CROWD_REGION_OVERLAP"),
         when_complete=value["LS_CROWD_WRITE_WHEN"] == "complete",
         task_meta=value["LS_CROWD_TASK_META"],
         annotator_scores=value["LS_CROWD_ANNOTATOR_SCORES"] == "on",
@@ -250,6 +257,13 @@ def _number(value: Mapping[str, str], name: str) -> float:
         number = float("nan")
     if not least <= number < float("inf"):
         raise UnusableInput(f"{name} is {value[name]!r}; use a number, {least:g} or more.")
+    return number
+
+
+def _share(value: Mapping[str, str], name: str) -> float:
+    number = _number(value, name)
+    if not 0 < number <= 1:
+        raise UnusableInput(f"{name} is {value[name]!r}; use a number above 0 and at most 1.")
     return number
 
 

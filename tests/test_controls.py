@@ -294,7 +294,8 @@ class TestLeftOut:
             (RATING.format('perRegion="true"'), "regions"),
             ('<TextArea name="note" toName="text"/>', "not categorical"),
             ('<Number name="n" toName="text"/>', "not categorical"),
-            ('<Labels name="l" toName="text"><Label value="PER"/></Labels>', "not categorical"),
+            ('<PolygonLabels name="l" toName="text"><Label value="PER"/></PolygonLabels>', "of this kind"),
+            ('<Labels name="l" toName="text"/>', "of this kind"),
             ('<Choices name="d" toName="text" value="$options"/>', "task's data"),
         ],
     )
@@ -310,7 +311,7 @@ class TestLeftOut:
         config = config_of(
             '<Filter name="f" toName="l"/>', '<Labels name="l" toName="text"><Label value="PER"/></Labels>'
         )
-        assert [each.name for each in config.left_out] == ["l"]
+        assert config.left_out == ()
 
     def test_keeps_the_other_controls(self) -> None:
         config = config_of('<TextArea name="note" toName="text"/>', SINGLE.format(""))

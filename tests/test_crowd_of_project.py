@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ls_crowd_plugin.controls import NONE, read_config
-from ls_crowd_plugin.pipeline.crowd import Crowd, Key, crowd_of
+from ls_crowd_plugin.pipeline.crowd import Crowd, crowd_of
 from ls_crowd_plugin.store import Annotation
 
 CHOICES = '<Choices name="mood" toName="text" {}><Choice value="good"/><Choice value="bad"/></Choices>'
@@ -41,11 +41,13 @@ def said(number: int, task: int, by: int | None, *labels: str, at: str = "12:00:
     return replace(plain, **more)
 
 
-def crowd(*annotations: Annotation, gold: dict[Key, str] | None = None, experts: tuple[int, ...] = ()) -> Crowd:
+def crowd(
+    *annotations: Annotation, gold: dict[tuple[int, str], str] | None = None, experts: tuple[int, ...] = ()
+) -> Crowd:
     return crowd_of(MOOD, annotations, gold or {}, experts)
 
 
-def answers(found: Crowd) -> list[tuple[int, int, str, str]]:
+def answers(found: Crowd) -> list[tuple[Any, int, str, str]]:
     return list(zip(found.tasks, found.annotators, found.questions, found.labels, strict=True))
 
 

@@ -6,8 +6,8 @@ import random
 
 from ls_crowd_plugin.controls import read_config
 from ls_crowd_plugin.pipeline.crowd import Crowd
+from ls_crowd_plugin.pipeline.desired import desired_predictions
 from ls_crowd_plugin.pipeline.findings import find
-from ls_crowd_plugin.pipeline.plan import desired_predictions
 
 TWO = """
 <View>

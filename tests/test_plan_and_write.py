@@ -21,6 +21,7 @@ from ls_crowd_plugin.controls import NONE, read_config
 from ls_crowd_plugin.errors import CrowdError, NotThere, Rejected, Unknown
 from ls_crowd_plugin.labelstudio import Http, LabelStudio
 from ls_crowd_plugin.pipeline.crowd import Crowd, Key
+from ls_crowd_plugin.pipeline.desired import desired_predictions
 from ls_crowd_plugin.pipeline.findings import find
 from ls_crowd_plugin.pipeline.plan import (
     FEWEST_IMPORTED,
@@ -28,7 +29,6 @@ from ls_crowd_plugin.pipeline.plan import (
     Desired,
     Existing,
     Plan,
-    desired_predictions,
     digest,
     in_bulk,
     make_plan,

@@ -22,6 +22,7 @@ def test_have_defaults() -> None:
         apart=False,
         experts=frozenset(),
         gold_field="",
+        overlap=0.5,
         when_complete=False,
         task_meta="auto",
         annotator_scores=True,

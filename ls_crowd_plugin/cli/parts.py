@@ -33,6 +33,7 @@ def options_of(settings: Settings) -> Options:
         annotator_scores=settings.annotator_scores,
         experts=settings.experts,
         gold_field=settings.gold_field,
+        overlap=settings.overlap,
         when_complete=settings.when_complete,
         task_meta=settings.task_meta,
     )

@@ -2,5 +2,6 @@
 
 from .config import Config, LeftOut, read_config
 from .control import NONE, Control, Question
+from .region import NO_REGION, Region, Regions
 
-__all__ = ["NONE", "Config", "Control", "LeftOut", "Question", "read_config"]
+__all__ = ["NONE", "NO_REGION", "Config", "Control", "LeftOut", "Question", "Region", "Regions", "read_config"]

@@ -20,6 +20,7 @@ from .control import NO, YES, Control, Frame, Item, Question
 from .nested import NestedChoices
 from .pairwise import Pairwise
 from .rating import Rating
+from .region import REGION, Detail, Regions
 from .taxonomy import Taxonomy, path_name
 
 
@@ -37,6 +38,7 @@ class Config:
     controls: tuple[Control, ...]
     left_out: tuple[LeftOut, ...]
     objects: Mapping[str, str] = field(default_factory=dict)  # what is shown → the field of `task.data` that it shows
+    regions: tuple[Regions, ...] = ()
 
     @property
     def questions(self) -> tuple[Question, ...]:
@@ -101,12 +103,12 @@ def read_config(label_config: str) -> Config:
         raise UnusableInput(message) from None
     controls: list[Control] = []
     left_out: list[LeftOut] = []
-    shown: dict[str, str] = {}
+    regions = _regions(root)
+    drawing = {control.name for control in regions} | {each.frame.name for one in regions for each in one.details}
     for element, conditional in _walk(root, False):
         name, objects = element.get("name"), element.get("toName")
-        value = element.get("value") or ""
-        if name is not None and objects is None and value.startswith("$"):
-            shown[name] = value[1:]
+        if name in drawing:
+            continue
         if name is None or objects is None or element.tag in HELPERS:
             continue
         reason = _reason_to_leave_out(element)
@@ -120,7 +122,8 @@ def read_config(label_config: str) -> Config:
             empty_is_answer=not conditional and not _true(element.get("required")),
         )
         controls.append(KINDS[element.tag](element, frame))
-    return Config(tuple(controls), tuple(left_out), shown)
+    shown = {name: field_ for name, (_, field_) in _objects(root).items() if field_}
+    return Config(tuple(controls), tuple(left_out), shown, regions)
 
 
 HELPERS = frozenset({"Filter", "Shortcut", "Relations", "Relation", "Magicwand"})  # annotators answer nothing with them
@@ -156,16 +159,63 @@ KINDS: dict[str, Callable[[Element, Frame], Control]] = {
 
 def _reason_to_leave_out(element: Element) -> str:
     if _true(element.get("perRegion")):
-        return "it is about regions, not about the task"
+        return "it is about regions, and not one choice about regions that are aggregated"
     if _true(element.get("perItem")):
         return "it is about items of a list, not about the task"
     if "{{" in (element.get("name") or ""):
         return "it is repeated for items of a list"
+    if element.tag.endswith("Labels") or element.tag in SHAPES_LEFT_OUT:
+        return "regions of this kind are not aggregated"
     if element.tag not in KINDS:
         return "it is not categorical"
     if element.tag == "Choices" and not element.findall(".//Choice"):
         return "its choices come from the task's data"
     return ""
+
+
+SHAPES_LEFT_OUT = frozenset({"Brush", "Ellipse", "KeyPoint", "Polygon", "Rectangle", "Bitmask", "Vector", "Chat"})
+SPANS = {"Text": "span", "HyperText": "hypertext", "Paragraphs": "paragraphs"}  # object → shape of what is marked in it
+SPAN_CONTROLS = {"Labels": "labels", "HyperTextLabels": "hypertextlabels", "ParagraphLabels": "paragraphlabels"}
+BOX_CONTROLS = {"RectangleLabels": "rectanglelabels", "Rectangle": ""}
+
+
+def _objects(root: Element) -> dict[str, tuple[str, str]]:
+    """What is shown, by name → its tag, and the field of `task.data` it shows, where there is one."""
+    found = {}
+    for element in root.iter():
+        name, value = element.get("name"), element.get("value") or ""
+        if name is not None and element.get("toName") is None:
+            found[name] = (element.tag, value[1:] if value.startswith("$") else "")
+    return found
+
+
+def _regions(root: Element) -> tuple[Regions, ...]:
+    """The controls that draw, each with the controls that say something about what was drawn."""
+    tags = {name: tag for name, (tag, _) in _objects(root).items()}
+    about: dict[str, list[Detail]] = defaultdict(list)
+    drawing = []
+    for element in root.iter():
+        name, shown = element.get("name"), (element.get("toName") or "").strip()
+        if name is None or shown not in tags or "{{" in name:
+            continue
+        frame = Frame(name, shown, element.tag.lower(), empty_is_answer=False)
+        if element.tag in SPAN_CONTROLS and tags[shown] in SPANS:
+            drawing.append(Regions(frame, SPANS[tags[shown]], SPAN_CONTROLS[element.tag], _label_names(element)))
+        elif element.tag in BOX_CONTROLS and tags[shown] == "Image":
+            key = BOX_CONTROLS[element.tag]
+            drawing.append(Regions(frame, "box", key, _label_names(element) if key else (REGION,)))
+        elif element.tag == "Labels" and tags[shown] == "Image":  # names what another control draws
+            about[shown].append(Detail(frame, "labels", _label_names(element)))
+        elif element.tag == "Choices" and _true(element.get("perRegion")) and element.get("choice") != "multiple":
+            names = tuple(dict.fromkeys(path[-1] for path in _paths(element, ())))
+            if names and not _true(element.get("allowNested")):
+                about[shown].append(Detail(frame, "choices", names))
+    return tuple(replace(each, details=tuple(about[each.frame.to_name])) for each in drawing if each.labels)
+
+
+def _label_names(element: Element) -> tuple[str, ...]:
+    names = (label.get("alias") or label.get("value") for label in element.iter("Label"))
+    return tuple(dict.fromkeys(name for name in names if name))
 
 
 def _walk(element: Element, conditional: bool) -> Iterator[tuple[Element, bool]]:

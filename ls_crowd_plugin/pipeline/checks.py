@@ -75,7 +75,7 @@ def check_project(
         mirror = Mirror(connection, project)
         annotations, gold, known = mirror.annotations(), list_gold(connection, project), mirror.known()
         last = passes.last_pass(connection, project)
-    crowd = crowd_of(config, annotations, gold, settings.experts, known)
+    crowd = crowd_of(config, annotations, gold, settings.experts, known, settings.overlap)
     yield from _crowd(crowd, facts)
     if last is None:
         yield Finding(NOTE, "No pass over it has ended well yet; run 'ls-crowd sync' to see one.")

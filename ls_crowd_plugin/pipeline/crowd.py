@@ -6,11 +6,14 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from ..controls import NONE, Config
+from ..controls import NO_REGION, NONE, Config
 from ..store import Annotation
+from .drawings import OVERLAP, Group, Unit, groups_of
 
-Key = tuple[int, str]  # task, question
+Item = dict[str, Any]
+Key = tuple[Unit, str]  # what is asked about, question
 
 
 @dataclass(frozen=True)
@@ -18,7 +21,7 @@ class Crowd:
     """The columns that `aggregate` takes, and what was found on the way."""
 
     config: Config  # with the labels that only the annotations tell
-    tasks: list[int] = field(default_factory=list)
+    tasks: list[Unit] = field(default_factory=list)
     annotators: list[int] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)
@@ -27,17 +30,40 @@ class Crowd:
     answered: dict[int, int] = field(default_factory=dict)  # task → how many annotators' answers count
     present: dict[int, int] = field(default_factory=dict)  # task → how many people said anything, gold included
     counted: dict[tuple[int, int], Annotation] = field(default_factory=dict)  # task, annotator → where they said it
+    groups: dict[Unit, Group] = field(default_factory=dict)  # of regions
     warnings: list[str] = field(default_factory=list)
 
-    def of(self, questions: Collection[str]) -> Crowd:
-        """The part of it that is about some questions."""
-        rows = [row for row, question in enumerate(self.questions) if question in questions]
+    def add(self, unit: Unit, annotator: int, question: str, label: str) -> None:
+        self.tasks.append(unit)
+        self.annotators.append(annotator)
+        self.labels.append(label)
+        self.questions.append(question)
+
+    def named(self) -> Crowd:
+        """Without who says that there is no region: what is left of it, if there is something to choose from."""
+        label_set = {name: [label for label in labels if label != NO_REGION] for name, labels in self.label_set.items()}
+        several = {name for name, labels in label_set.items() if len(labels) > 1}
+        rows = [row for row, label in enumerate(self.labels) if label != NO_REGION]
+        gold = {key: label for key, label in self.gold.items() if label != NO_REGION and not self._is_missed(key[0])}
+        part = replace(self._rows(rows), gold=gold, label_set=label_set)
+        return part.of(several)
+
+    def _is_missed(self, unit: Unit) -> bool:
+        return unit in self.groups and self.groups[unit].missed
+
+    def _rows(self, rows: list[int]) -> Crowd:
         return replace(
             self,
             tasks=[self.tasks[row] for row in rows],
             annotators=[self.annotators[row] for row in rows],
             labels=[self.labels[row] for row in rows],
             questions=[self.questions[row] for row in rows],
+        )
+
+    def of(self, questions: Collection[str]) -> Crowd:
+        """The part of it that is about some questions."""
+        return replace(
+            self._rows([row for row, question in enumerate(self.questions) if question in questions]),
             gold={key: label for key, label in self.gold.items() if key[1] in questions},
             label_set={question: labels for question, labels in self.label_set.items() if question in questions},
         )
@@ -46,21 +72,24 @@ class Crowd:
 def crowd_of(
     config: Config,
     annotations: Iterable[Annotation],
-    gold: Mapping[Key, str],
+    gold: Mapping[tuple[int, str], str],
     experts: Collection[int] = (),
     known: Mapping[int, str] | None = None,
+    overlap: float = OVERLAP,
 ) -> Crowd:
     """Sorts a project's annotations into crowd answers and gold.
 
     `gold` is what the database holds; `known` the field of `task.data` with known labels (task → JSON), where there is
     one. More gold comes from annotations marked as ground truth, where a task has exactly one of them, and from
     experts. A gold annotation is no crowd answer. No answers are: skipped and empty annotations, copies, those without
-    an author; of several by one person on one task, all but the newest.
+    an author; of several by one person on one task, all but the newest. Where people draw regions, an empty annotation
+    says that there are none; `overlap` is how much regions of two people must share to be one.
     """
     usable = [
         each
         for each in annotations
-        if not each.skipped and not each.copied and each.annotator is not None and each.result != "[]"
+        if not each.skipped and not each.copied and each.annotator is not None
+        if config.regions or each.result != "[]"
     ]
     config = config.knowing([each.items for each in usable])
     warnings: list[str] = []
@@ -80,13 +109,10 @@ def crowd_of(
     who = {(each.task, each.annotator) for each in usable}
     crowd = Crowd(config, present=dict(Counter(task for task, _ in who)), warnings=warnings)
     for (task, annotator), each in sorted(newest.items(), key=lambda pair: pair[0]):
-        said = config.read(each.items)
+        said = config.read(each.items) if each.result != "[]" else {}
         for question, label in said.items():
-            crowd.tasks.append(task)
-            crowd.annotators.append(annotator)
-            crowd.labels.append(label)
-            crowd.questions.append(question)
-        if said:
+            crowd.add(task, annotator, question, label)
+        if said or config.regions:
             crowd.counted[task, annotator] = each
             crowd.answered[task] = crowd.answered.get(task, 0) + 1
     edited = sum(each.updated_by not in (None, each.annotator) for each in newest.values())
@@ -95,9 +121,45 @@ def crowd_of(
     _add_gold(crowd, golden.values(), gold, known or {})
     empty = {question for question, label in zip(crowd.questions, crowd.labels, strict=True) if label == NONE}
     empty |= {question for (_, question), label in crowd.gold.items() if label == NONE}
+    _add_regions(crowd, newest, golden, overlap)
     for asked in config.questions:
         crowd.label_set[asked.name] = [*asked.labels, *([NONE] if asked.name in empty else [])]
     return crowd
+
+
+def _add_regions(
+    crowd: Crowd,
+    newest: Mapping[tuple[int, int], Annotation],
+    golden: Mapping[tuple[int, int], Annotation],
+    overlap: float,
+) -> None:
+    """What everybody says of each object on each task."""
+    if not crowd.config.regions:
+        return
+    seen: dict[int, dict[int, list[Item]]] = defaultdict(dict)
+    for (task, annotator), each in sorted(newest.items()):
+        seen[task][annotator] = each.items
+    known: dict[int, list[list[Item]]] = defaultdict(list)
+    for (task, _), each in sorted(golden.items()):
+        known[task].append(each.items)
+    several = sorted(task for task, found in known.items() if len(found) > 1)
+    if several:
+        crowd.warnings.append(
+            f"{len(several)} task(s), for example task {several[0]}, have several gold annotations with regions; their"
+            " regions are not used. Leave one on each."
+        )
+    for control in crowd.config.regions:
+        for task, by in sorted(seen.items()):
+            drawn = {annotator: control.read(items) for annotator, items in by.items()}
+            gold = control.read(known[task][0]) if len(known.get(task, ())) == 1 else None
+            for group in groups_of(control, task, drawn, gold, overlap):
+                crowd.groups[group.unit] = group
+                for annotator in by:
+                    for question, label in group.answers(annotator):
+                        crowd.add(group.unit, annotator, question, label)
+                if gold is not None:
+                    crowd.gold.update({(group.unit, question): label for question, label in group.known()})
+        crowd.label_set.update({asked.name: list(asked.labels) for asked in control.questions})
 
 
 def _newer(one: Annotation, other: Annotation) -> bool:
@@ -125,10 +187,12 @@ def _believed_ground_truth(annotations: list[Annotation], warnings: list[str]) -
     return {each.id for each in marked if per_task[each.task] == 1}
 
 
-def _add_gold(crowd: Crowd, golden: Iterable[Annotation], stored: Mapping[Key, str], fields: Mapping[int, str]) -> None:
+def _add_gold(
+    crowd: Crowd, golden: Iterable[Annotation], stored: Mapping[tuple[int, str], str], fields: Mapping[int, str]
+) -> None:
     """Gold of all sources; where they differ, nobody is believed and it is said."""
     labels_of = {question.name: {*question.labels, NONE} for question in crowd.config.questions}
-    said: dict[Key, set[str]] = defaultdict(set)
+    said: dict[tuple[int, str], set[str]] = defaultdict(set)
     for each in golden:
         for question, label in crowd.config.read(each.items).items():
             said[each.task, question].add(label)

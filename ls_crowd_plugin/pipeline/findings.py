@@ -9,6 +9,7 @@ from typing import Any
 
 from ..aggregation import Consensus, aggregate
 from .crowd import Crowd, Key
+from .drawings import Unit
 
 DECIMALS = 3
 NUMBERS = ("skill", "skill_se", "adversary_probability", "weight", "accuracy")  # of an annotator, where there are
@@ -17,35 +18,42 @@ NUMBERS = ("skill", "skill_se", "adversary_probability", "weight", "accuracy")  
 def find(
     crowd: Crowd, method: str = "auto", *, apart: bool = False, progress: Callable[[float], None] = lambda _: None
 ) -> Findings:
-    """Aggregates a crowd: all questions together, which share the annotators, or each control apart."""
-    if not apart:
-        return Findings([_consensus(crowd, method, progress)])
+    """Aggregates a crowd: all questions together, which share the annotators, or each control apart.
+
+    Where people draw regions, a second fit of what they called them judges who is contrary: in the first, not to draw
+    what others invented looks like knowledge, and to draw at random looks like intent.
+    """
     answered = set(crowd.questions)
-    controls = [{question.name for question in control.questions} & answered for control in crowd.config.controls]
-    controls = [names for names in controls if names]
-    share = 1 / max(len(controls), 1)
-    return Findings(
-        [
-            _consensus(crowd.of(names), method, partial(_part, progress, done * share, share))
-            for done, names in enumerate(controls)
-        ]
-    )
+    controls: list[set[str]] = [answered]
+    if apart:
+        asked = [control.questions for control in crowd.config.controls]
+        asked += [control.questions for control in crowd.config.regions]
+        controls = [{question.name for question in questions} & answered for questions in asked]
+    fits = [crowd.of(names) for names in controls if names]
+    named = crowd.named() if crowd.groups else None
+    judging = [named] if named is not None and named.tasks else []
+    share = 1 / max(len(fits) + len(judging), 1)
+    found = [
+        _consensus(part, method, partial(_part, progress, done * share, share))
+        for done, part in enumerate([*fits, *judging])
+    ]
+    return Findings(found[: len(fits)], found[-1] if judging else None)
 
 
 class Findings:
     """One fit, or several over different questions, seen as one."""
 
-    def __init__(self, parts: list[Consensus]) -> None:
-        self.parts = parts
+    def __init__(self, parts: list[Consensus], judge: Consensus | None = None) -> None:
+        self.parts, self._judge = parts, judge
         self._of = {row["question"]: part for part in parts for row in part.tasks}
 
-    def lifted(self, task: int, question: str) -> tuple[str, float]:
+    def lifted(self, unit: Unit, question: str) -> tuple[str, float]:
         """Label and confidence by what the crowd says, gold or not."""
-        return self._of[question].lifted((task, question))
+        return self._of[question].lifted((unit, question))
 
-    def posterior(self, task: int, question: str) -> dict[str, float]:
+    def posterior(self, unit: Unit, question: str) -> dict[str, float]:
         """Label → probability; gold is certain."""
-        return self._of[question].posterior((task, question))
+        return self._of[question].posterior((unit, question))
 
     @cached_property
     def labels(self) -> dict[Key, str]:
@@ -66,7 +74,11 @@ class Findings:
         for part in self.parts:
             for row in part.annotators:
                 rows[row["annotator"]].append(row)
-        return {annotator: dict(found[0]) if len(found) == 1 else _one(found) for annotator, found in rows.items()}
+        people = {annotator: dict(found[0]) if len(found) == 1 else _one(found) for annotator, found in rows.items()}
+        if self._judge is not None:
+            judged = {row["annotator"]: row for row in self._judge.annotators}
+            people = {annotator: _judged(row, judged.get(annotator)) for annotator, row in people.items()}
+        return people
 
     @property
     def method(self) -> str:
@@ -125,6 +137,14 @@ def _one(rows: list[Mapping[str, Any]]) -> dict[str, Any]:
     if any(row["verdict"] == "contrary" for row in rows):
         merged["verdict"] = "contrary"
     return merged
+
+
+def _judged(row: dict[str, Any], by: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Somebody who draws: whether they are contrary is for the fit of names to say."""
+    if by is None:  # who never drew can have avoided nothing
+        return {**row, "verdict": "random"} if row["verdict"] == "contrary" else row
+    decided = row["verdict"] if "contrary" not in (row["verdict"], by["verdict"]) else by["verdict"]
+    return {**row, "adversary_probability": by["adversary_probability"], "verdict": decided}
 
 
 def _alike(values: Any) -> str:

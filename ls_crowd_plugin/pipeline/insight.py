@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from ..controls import NO_REGION
 from .crowd import Crowd, Key
+from .drawings import Group, task_of
 from .findings import Findings, rounded
 
 SETTLED = 0.95  # confidence from which a label is called settled
@@ -40,9 +42,11 @@ class Insight:
 def insight(crowd: Crowd, findings: Findings) -> Insight:
     said: dict[Key, list[tuple[int, str]]] = defaultdict(list)
     rows = zip(crowd.tasks, crowd.annotators, crowd.questions, crowd.labels, strict=True)
-    for task, annotator, question, label in rows:
-        said[task, question].append((annotator, label))
-    labels = [_label(crowd, findings, key, voices) for key, voices in sorted(said.items())]
+    for unit, annotator, question, label in rows:
+        if unit not in crowd.groups or not crowd.groups[unit].missed:
+            said[unit, question].append((annotator, label))
+    labels = [_label(crowd, findings, key, voices) for key, voices in said.items()]
+    labels.sort(key=lambda row: (row["task"], row["question"], row["part"]))
     return Insight(labels, _annotators(findings, labels, crowd), _charts(crowd, findings, labels))
 
 
@@ -53,10 +57,11 @@ def _label(crowd: Crowd, findings: Findings, key: Key, voices: list[tuple[int, s
     label = findings.labels[key]
     trusted = {label for annotator, label in voices if findings.people[annotator]["verdict"] == "trusted"}
     likely = sorted(((p, name) for name, p in posterior.items() if p >= LEAST_SHOWN), reverse=True)
+    group = crowd.groups.get(key[0])
     return {
-        "task": key[0],
+        "task": task_of(key[0]),
         "question": key[1],
-        "part": 0,
+        "part": 0 if group is None else group.number + 1,
         "label": label,
         "confidence": posterior[label],
         "difficulty": findings.difficulty[key],
@@ -66,9 +71,19 @@ def _label(crowd: Crowd, findings: Findings, key: Key, voices: list[tuple[int, s
         "disputed": len(trusted) > 1,
         "said": json.dumps(voices, ensure_ascii=False),
         "posterior": json.dumps({name: rounded(p) for p, name in likely[:MOST_LABELS]}, ensure_ascii=False),
-        "region": None,
+        "region": None if group is None or not group.members else json.dumps(_region(findings, group, label)),
+        "unit": key[0],
         "voices": voices,  # for the rest of this module; the table has them as JSON
     }
+
+
+def _region(findings: Findings, group: Group, label: str) -> dict[str, Any]:
+    """Where a region is, as Label Studio would have it."""
+    weights = {annotator: float(findings.people[annotator]["weight"] or 0.0) for annotator in group.members}
+    extent, regions = group.merged(label, weights)
+    item = group.control.write("", extent, label, {}, regions, None)[0]
+    about: dict[str, Any] = {name: item[name] for name in ("original_width", "original_height") if name in item}
+    return {"object": item["to_name"], "shape": group.control.shape, "value": item["value"], **about}
 
 
 def _annotators(findings: Findings, labels: Sequence[Mapping[str, Any]], crowd: Crowd) -> list[dict[str, Any]]:
@@ -94,6 +109,7 @@ def _annotators(findings: Findings, labels: Sequence[Mapping[str, Any]], crowd: 
                 for row, label in against[:MOST_AGAINST]
             ],
             "differs": len(against),
+            "regions": _region_rates(crowd, ((row, label) for _, row, label in own)),
         }
         found.append(
             {
@@ -114,6 +130,28 @@ def _trend(own: Sequence[tuple[str, Mapping[str, Any], str]], agrees: Sequence[b
     return [
         [own[end - 1][0], rounded(sum(agrees[start:end]) / (end - start)), end - start] for start, end in pairwise(ends)
     ]
+
+
+def _region_rates(crowd: Crowd, answers: Iterable[tuple[Mapping[str, Any], str]]) -> dict[str, Any] | None:
+    """Of the regions that are there, the share this annotator missed; of those they drew, the shares that are not there
+    and that are called something else. None where nobody draws."""
+    there = missed = drawn = extra = wrong = 0
+    for row, label in answers:
+        group = crowd.groups.get(row["unit"])
+        if group is None or row["question"] != group.control.name:
+            continue
+        is_there, drew = row["label"] != NO_REGION, label != NO_REGION
+        there, drawn = there + is_there, drawn + drew
+        missed, extra = missed + (is_there and not drew), extra + (drew and not is_there)
+        wrong += is_there and drew and label != row["label"]
+    if not crowd.groups:
+        return None
+    return {
+        "drawn": drawn,
+        "missed": rounded(missed / there) if there else None,
+        "extra": rounded(extra / drawn) if drawn else None,
+        "wrong": rounded(wrong / drawn) if drawn else None,
+    }
 
 
 def _confusion(crowd: Crowd, answers: Iterable[tuple[Mapping[str, Any], str]]) -> dict[str, dict[str, dict[str, int]]]:
@@ -152,7 +190,7 @@ def _calibration(findings: Findings, labels: Sequence[Mapping[str, Any]]) -> lis
     judged = []
     for row in labels:
         if row["gold"] is not None:
-            label, confidence = findings.lifted(row["task"], row["question"])
+            label, confidence = findings.lifted(row["unit"], row["question"])
             judged.append((confidence, label == row["gold"]))
     judged.sort()
     bins = min(8, len(judged) // 10) or 1
@@ -171,7 +209,7 @@ def _calibration(findings: Findings, labels: Sequence[Mapping[str, Any]]) -> lis
 def _against_gold(findings: Findings, labels: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """How many gold labels the crowd gets right, not being told, and how many the most frequent answer does."""
     judged = [row for row in labels if row["gold"] is not None]
-    right = sum(findings.lifted(row["task"], row["question"])[0] == row["gold"] for row in judged)
+    right = sum(findings.lifted(row["unit"], row["question"])[0] == row["gold"] for row in judged)
     return {"labels": len(judged), "right": right, "plurality": sum(row["plurality"] == row["gold"] for row in judged)}
 
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
-from .crowd import Crowd
-from .findings import Findings, rounded
+from .findings import rounded
 
 VERSION = "crowd-consensus"  # every model version of ours begins with this
 META = "crowd"  # the key of ours in metadata
@@ -94,45 +93,13 @@ def _cost_of_import(predictions: int, tasks: int) -> float:
     return 1 + tasks / TASKS_PER_REQUEST + predictions / IMPORTED_PER_REQUEST
 
 
-def desired_predictions(crowd: Crowd, findings: Findings, annotator_scores: bool = True) -> list[Desired]:
-    """One prediction per task with crowd answers, gold lifted: a probe must not be told from other tasks."""
-    who: dict[int, set[int]] = {}
-    questions: dict[int, dict[str, None]] = {}
-    trusted = {annotator for annotator, row in findings.people.items() if row["verdict"] == "trusted"}
-    by_trusted: dict[tuple[int, str], str] = {}
-    disputed: set[int] = set()
-    rows = zip(crowd.tasks, crowd.annotators, crowd.questions, crowd.labels, strict=True)
-    for task, annotator, question, label in rows:
-        who.setdefault(task, set()).add(annotator)
-        questions.setdefault(task, {})[question] = None
-        if annotator in trusted and by_trusted.setdefault((task, question), label) != label:
-            disputed.add(task)
-    scores = {annotator: _scores(row) for annotator, row in findings.people.items()} if annotator_scores else {}
-    desired = []
-    for task, asked in sorted(questions.items()):
-        said = {question: findings.lifted(task, question) for question in asked}
-        confidence = {question: rounded(sure) for question, (_, sure) in said.items()}
-        told: dict[str, Any] = {
-            "confidence": confidence,
-            "difficulty": {question: rounded(findings.difficulty[task, question]) for question in asked},
-            "answers": crowd.answered[task],
-            "method": findings.method,
-            "annotators": {str(annotator): scores[annotator] for annotator in sorted(who[task]) if annotator in scores},
-        }
-        if task in disputed:  # by people who are trusted: a tab of the Data Manager finds it by this
-            told["disputed"] = True
-        items = crowd.config.write({question: label for question, (label, _) in said.items()})
-        if items:
-            items[0]["meta"] = {META: told}
-        score = min(sure for sure in confidence.values() if sure is not None)
-        desired.append(Desired(task, items, score, digest(items, score)))
-    return desired
-
-
 def digest(result: Sequence[Mapping[str, Any]], score: float | None) -> str:
     """Tells predictions with the same labels and rounded score from others. Of the metadata only counts whether they
     hold people's scores, so that these go where they are switched off."""
-    said = sorted(json.dumps([item.get("from_name"), item.get("value")], sort_keys=True) for item in result)
+    sure = () if score is None else ("score",)  # a region has one of its own
+    said = sorted(
+        json.dumps([item.get(name) for name in ("from_name", "value", *sure)], sort_keys=True) for item in result
+    )
     scored = bool(about(result).get("annotators"))
     return hashlib.sha256(json.dumps([said, rounded(score), scored]).encode()).hexdigest()
 
@@ -208,12 +175,3 @@ def _as_it_stood(wanted: Desired, stood: Mapping[tuple[int, str], Existing]) -> 
     """Numbers in the metadata are those of the run that last changed the task: what only moves keeps them."""
     before = stood.get((wanted.task, wanted.digest))
     return replace(wanted, result=before.result) if before is not None and before.result else wanted
-
-
-def _scores(annotator: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "skill": rounded(annotator["skill"]),
-        "adversary": rounded(annotator["adversary_probability"]),
-        "accuracy": rounded(annotator["accuracy"]),
-        "verdict": annotator["verdict"],
-    }

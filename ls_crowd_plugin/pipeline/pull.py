@@ -21,6 +21,9 @@ IN_FLIGHT = timedelta(seconds=5)  # a change may become visible so much later th
 LONGEST_SHOWN = 300  # letters of a task's text that are kept, for people to recognise it
 
 
+Shown = dict[str, tuple[str, bool]]  # object of the config → field of `task.data`, whether all of it is needed
+
+
 @dataclass(frozen=True)
 class Pulled:
     """What a pull found."""
@@ -48,7 +51,9 @@ def pull(
     started = studio.http.server_time()
     with engine.begin() as connection:
         mirror = Mirror(connection, project)
-        shown = dict(read_config(str(facts["label_config"])).objects)
+        config = read_config(str(facts["label_config"]))
+        marked = {control.frame.to_name for control in config.regions if control.shape != "box"}
+        shown = {name: (field_, name in marked) for name, field_ in config.objects.items()}
         read_with = json.dumps([gold_field, shown, *_overlap_rule(facts)])
         mirror.describe(str(facts["title"]), str(facts["label_config"]), str(facts["created_at"]), read_with)
         since = None if from_scratch else mirror.seen_until()
@@ -105,7 +110,7 @@ class _Reading:
         engine: Engine,
         project: int,
         gold_field: str,
-        shown: dict[str, str],
+        shown: Shown,
         noticed: str,
         reader: str,
         told: Callable[[int, int], None] | None,
@@ -145,7 +150,7 @@ class _Reading:
         return len(gone), bool(now - known)
 
 
-def _seen(task: dict[str, Any], gold_field: str, shown: dict[str, str]) -> tuple[Task, list[Annotation]]:
+def _seen(task: dict[str, Any], gold_field: str, shown: Shown) -> tuple[Task, list[Annotation]]:
     """A task of Label Studio's list as the mirror keeps it."""
     annotations = [
         Annotation(
@@ -165,7 +170,11 @@ def _seen(task: dict[str, Any], gold_field: str, shown: dict[str, str]) -> tuple
     ]
     data = task.get("data") or {}
     known = data.get(gold_field) if gold_field else None
-    texts = {name: data[field_][:LONGEST_SHOWN] for name, field_ in shown.items() if isinstance(data.get(field_), str)}
+    texts = {
+        name: data[field_] if whole else data[field_][:LONGEST_SHOWN]
+        for name, (field_, whole) in shown.items()
+        if isinstance(data.get(field_), str)
+    }
     seen = Task(
         id=int(task["id"]),
         updated_at=str(task["updated_at"]),

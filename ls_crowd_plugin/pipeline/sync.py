@@ -21,10 +21,12 @@ from ..labelstudio.validation import why_dropped
 from ..store import Mirror, found, passes
 from ..store.gold import list_gold
 from .crowd import Crowd, crowd_of
+from .desired import desired_predictions
+from .drawings import OVERLAP
 from .findings import Findings, find
 from .insight import insight
 from .meta import LARGEST_PROJECT, Copied, copy_into_tasks
-from .plan import Desired, Plan, desired_predictions, make_plan
+from .plan import Desired, Plan, make_plan
 from .pull import Pulled, pull
 from .write import Written, is_ours, settings_to_change, standing_predictions, write
 
@@ -47,6 +49,7 @@ class Options:
     annotator_scores: bool = True
     experts: Collection[int] = ()
     gold_field: str = ""
+    overlap: float = OVERLAP  # that regions of two people must share to be one
     when_complete: bool = False  # only tasks with as many answers as the project asks for
     task_meta: str = "auto"
     quiet_seconds: float = 60.0  # how long nobody may have annotated a task before its `meta` is changed
@@ -141,7 +144,7 @@ def _changed(this: _Pass, pulled: Pulled, fingerprint: str) -> Report:
     options = this.options
     config = read_config(str(pulled.project["label_config"]))
     with this.timed("fit"):
-        crowd, complete = _crowd(this, config)
+        crowd, complete, texts = _crowd(this, config)
         if not crowd.tasks:
             _clear(this, pulled)
             _copy(this, pulled)
@@ -153,7 +156,7 @@ def _changed(this: _Pass, pulled: Pulled, fingerprint: str) -> Report:
             progress=lambda fraction: this.say("fit", int(100 * fraction), 100),
         )
     with this.timed("plan"):
-        desired = desired_predictions(crowd, findings, options.annotator_scores)
+        desired = desired_predictions(crowd, findings, options.annotator_scores, texts)
         desired = [each for each in desired if each.task in complete]
         plan, warning, compared = _plan(this, pulled, desired)
         summary = {
@@ -204,29 +207,31 @@ def _fingerprint(this: _Pass, pulled: Pulled) -> str:
         gold = list_gold(connection, this.project)
     options = this.options
     decisive = [options.method, options.apart, options.annotator_scores, sorted(options.experts), options.when_complete]
+    decisive.append(options.overlap)
     facts = [__version__, revision, pulled.project["label_config"], sorted(gold.items()), decisive]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
-def _crowd(this: _Pass, config: Config) -> tuple[Crowd, set[int]]:
-    """The crowd, and the tasks about which something is to be written."""
+def _crowd(this: _Pass, config: Config) -> tuple[Crowd, set[int], dict[int, dict[str, str]]]:
+    """The crowd, the tasks about which something is to be written, and where spans are marked their texts."""
     with this.engine.connect() as connection:
         mirror = Mirror(connection, this.project)
         annotations, known, tasks = mirror.annotations(), mirror.known(), mirror.tasks()
         gold, reassigned = list_gold(connection, this.project), mirror.reassigned()
-    crowd = crowd_of(config, annotations, gold, this.options.experts, known)
+    crowd = crowd_of(config, annotations, gold, this.options.experts, known, this.options.overlap)
+    texts = {task: json.loads(each.data) for task, each in tasks.items() if each.data} if config.regions else {}
     if reassigned:
         crowd.warnings.append(f"{reassigned} annotation(s) have got another author since they were first seen.")
     if not this.options.when_complete:
-        return crowd, set(tasks)
+        return crowd, set(tasks), texts
     # Gold counts here, as it does for Label Studio: or a probe would show by lacking a prediction.
-    return crowd, {task for task, people in crowd.present.items() if people >= tasks[task].overlap}
+    return crowd, {task for task, people in crowd.present.items() if people >= tasks[task].overlap}, texts
 
 
 def _say_why_nothing(project: int, config: Config) -> None:
-    if not config.controls:
+    if not config.controls and not config.regions:
         named = ", ".join(f"{each.name} ({each.tag})" for each in config.left_out) or "none at all"
-        raise CrowdError(f"Project {project} has no categorical control to aggregate; its controls are: {named}.")
+        raise CrowdError(f"Project {project} has no control that can be aggregated; its controls are: {named}.")
     raise CrowdError(f"Project {project} has no answers yet that count; nothing was written.")
 
 
