@@ -3,29 +3,45 @@
 F1 counts a region as found where it shares at least half with a true one of the same label. Of ten tasks one is gold,
 which only the rows with gold know, and which is judged in none. Majority keeps the groups that more than half of a
 task's annotators drew, with the commonest label and unweighted medians. The best annotator is the one with the highest
-F1 on the tasks they did themselves. Differences have standard errors over the crowds.
+F1 on the tasks they did themselves, chosen with the truth in hand. Differences have standard errors over the crowds.
+Everything goes the product's own way, from annotations as Label Studio has them to predictions.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from collections import Counter
-from dataclasses import dataclass
-from typing import Any, Generic
+from dataclasses import dataclass, replace
+from typing import Any, Generic, cast
 
 import numpy as np
 
-from ls_crowd_plugin.aggregation import Consensus, aggregate
-from ls_crowd_plugin.regions import Drawn, Kind, assign, group
+from ls_crowd_plugin.controls import Config, read_config
+from ls_crowd_plugin.pipeline.crowd import Crowd, crowd_of
+from ls_crowd_plugin.pipeline.desired import desired_predictions
+from ls_crowd_plugin.pipeline.findings import Findings, find
+from ls_crowd_plugin.regions import Box, Drawn, Kind, Span
 from ls_crowd_plugin.regions.drawn import Extent
 from ls_crowd_plugin.regions.tangles import best_assignment
+from ls_crowd_plugin.store import Annotation
 
-from .region_crowds import IMAGES, LABELS, TEXT, Medium, RegionCrowd, Task, region_crowd
+from .region_crowds import (
+    ANSWERS_PER_TASK,
+    IMAGE_HEIGHT,
+    IMAGE_WIDTH,
+    IMAGES,
+    LABELS,
+    TEXT,
+    Medium,
+    RegionCrowd,
+    Task,
+    region_crowd,
+)
 from .text_table import Cell, print_table
 
-NO_REGION = "(no region)"
-QUESTION = "label"
+EXPERT = 1000
 HONEST = {"expert": 8, "sloppy": 12}
 SETTINGS = {
     "honest": HONEST,
@@ -38,11 +54,13 @@ CONTRARY = {"contrary: adversaries": ["adversary"], "spammers": ["spammer"], "ho
 
 
 @dataclass(frozen=True)
-class Grouped(Generic[Extent]):
-    """A crowd and the groups of each of its tasks."""
+class Found(Generic[Extent]):
+    """What the product makes of a crowd: everybody's regions sorted into groups, people judged, regions predicted."""
 
     crowd: RegionCrowd[Extent]
-    groups: list[list[list[int]]]
+    answers: Crowd
+    findings: Findings
+    regions: list[list[Drawn[Extent]]]  # of each task
 
 
 def main() -> None:
@@ -60,30 +78,30 @@ def main() -> None:
     print_table(title, header, rows, digits=3)
     timing = [_timing(TEXT, "spans"), _timing(IMAGES, "boxes")]
     title = "Seconds for 2,000 tasks of 5 annotators and 10 regions each"
-    print_table(title, ["kind", "regions", "groups", "grouping", "fit"], timing)
+    print_table(title, ["kind", "regions", "groups", "grouping", "fits", "predictions", "all"], timing)
 
 
 def _judge(medium: Medium[Extent], name: str, members: dict[str, int], crowds: int, tasks: int) -> list[list[Cell]]:
     """A row without gold and one with it."""
-    grouped = [_grouped(region_crowd(medium, seed, members, tasks)) for seed in range(crowds)]
-    singles = np.array([_single_scores(each.crowd) for each in grouped])  # [crowds, 2] best and mean
-    majority = np.array([_score(each.crowd, _by_majority(each)) for each in grouped])
+    drawn = [region_crowd(medium, seed, members, tasks) for seed in range(crowds)]
+    singles = np.array([_single_scores(each) for each in drawn])  # [crowds, 2] best and mean
     rows: list[list[Cell]] = []
     for with_gold in (False, True):
-        ours = []
-        contrary: Counter[str] = Counter()
-        for each in grouped:
-            consensus = _consensus(each, with_gold)
-            ours.append(_score(each.crowd, _by_consensus(each, consensus)))
-            contrary.update(
-                each.crowd.kinds[row["annotator"]] for row in consensus.annotators if row["verdict"] == "contrary"
-            )
-        difference = np.array(ours) - majority
+        found = [_found(each, with_gold) for each in drawn]
+        ours = np.array([_score(each.crowd, each.regions) for each in found])
+        majority = np.array([_score(each.crowd, _by_majority(each)) for each in found])
+        contrary = Counter(
+            each.crowd.kinds[who - 1]
+            for each in found
+            for who, row in each.findings.people.items()
+            if row["verdict"] == "contrary"
+        )
+        difference = ours - majority
         error = difference.std(ddof=1) / np.sqrt(crowds) if crowds > 1 else np.nan
         rows.append(
             [
                 f"{name}{', gold' if with_gold else ''}",
-                float(np.mean(ours)),
+                float(ours.mean()),
                 float(majority.mean()),
                 f"{difference.mean():+.3f} ± {error:.3f}",
                 *singles.mean(axis=0).tolist(),
@@ -97,91 +115,90 @@ def _judge(medium: Medium[Extent], name: str, members: dict[str, int], crowds: i
 
 
 def _timing(medium: Medium[Extent], name: str) -> list[Cell]:
+    """Everything that happens between the database and the predictions."""
     crowd = region_crowd(medium, 0, HONEST, tasks=2000, regions=10)
-    started = time.perf_counter()
-    grouped = _grouped(crowd)
-    between = time.perf_counter()
-    _consensus(grouped, with_gold=False)
-    ended = time.perf_counter()
+    config, annotations = _config(crowd), _annotations(crowd, with_gold=False)
+    times = [time.perf_counter()]
+    answers = crowd_of(config, annotations, {})
+    times.append(time.perf_counter())
+    findings = find(answers)
+    times.append(time.perf_counter())
+    desired_predictions(answers, findings)
+    times.append(time.perf_counter())
     drawn = sum(len(task.regions) for task in crowd.tasks)
-    return [name, f"{drawn:,}", f"{sum(map(len, grouped.groups)):,}", between - started, ended - between]
+    return [name, f"{drawn:,}", f"{len(answers.groups):,}", *np.diff(times).tolist(), times[-1] - times[0]]
 
 
-def _grouped(crowd: RegionCrowd[Extent]) -> Grouped[Extent]:
-    return Grouped(crowd, [group(task.regions, crowd.kind) for task in crowd.tasks])
+def _found(crowd: RegionCrowd[Extent], with_gold: bool) -> Found[Extent]:
+    """As a pass does it: from annotations to predictions; gold is what user EXPERT drew."""
+    config = _config(crowd)
+    answers = crowd_of(config, _annotations(crowd, with_gold), {}, experts=(EXPERT,))
+    findings = find(answers)
+    (control,) = config.regions
+    regions: list[list[Drawn[Extent]]] = [[] for _ in crowd.tasks]
+    for each in desired_predictions(answers, findings):
+        read = control.read(each.result)
+        regions[each.task] = [Drawn(-1, region.label, cast("Extent", region.extent)) for region in read]
+    return Found(crowd, answers, findings, [[_unplaced(region) for region in each] for each in regions])
 
 
-def _consensus(grouped: Grouped[Extent], with_gold: bool) -> Consensus:
-    """One item per group, and one per gold region that nobody drew; who drew nothing there says so."""
-    items: list[Any] = []
-    annotators: list[int] = []
-    labels: list[str] = []
-    gold: dict[Any, str] = {}
-    for number, (task, groups) in enumerate(zip(grouped.crowd.tasks, grouped.groups, strict=True)):
-        drawn = [[task.regions[place] for place in members] for members in groups]
-        answers = [{region.annotator: region.label for region in regions} for regions in drawn]
+def _config(crowd: RegionCrowd[Extent]) -> Config:
+    labels = "".join(f'<Label value="{label}"/>' for label in LABELS)
+    if isinstance(crowd.tasks[0].truth[0].extent, Span):
+        return read_config(f'<View><Text name="o" value="$o"/><Labels name="l" toName="o">{labels}</Labels></View>')
+    drawing = f'<RectangleLabels name="l" toName="o">{labels}</RectangleLabels>'
+    return read_config(f'<View><Image name="o" value="$o"/>{drawing}</View>')
+
+
+def _annotations(crowd: RegionCrowd[Extent], with_gold: bool) -> list[Annotation]:
+    made: list[Annotation] = []
+    for number, task in enumerate(crowd.tasks):
+        drawn = {who + 1: [region for region in task.regions if region.annotator == who] for who in task.annotators}
         if with_gold and _is_gold(number):
-            known = {((number, place), QUESTION): NO_REGION for place in range(len(groups))}
-            for region, place in zip(task.truth, _assigned(grouped, number), strict=True):
-                if place is None:
-                    place = len(answers)
-                    answers.append({})
-                known[(number, place), QUESTION] = region.label
-            gold.update(known)
-        for place, said in enumerate(answers):
-            items += [(number, place)] * len(task.annotators)
-            annotators += task.annotators
-            labels += [said.get(annotator, NO_REGION) for annotator in task.annotators]
-    return aggregate(
-        items,
-        annotators,
-        labels,
-        gold=gold or None,
-        questions=[QUESTION] * len(items),
-        label_set={QUESTION: [*LABELS, NO_REGION]},
-    )
+            drawn[EXPERT] = task.truth
+        for who, regions in drawn.items():
+            result = json.dumps([_item(region) for region in regions])
+            made.append(Annotation(len(made), number, who, result, False, False, False, "", "", None, None))
+    return made
 
 
-def _assigned(grouped: Grouped[Extent], number: int) -> list[int | None]:
-    task = grouped.crowd.tasks[number]
-    return assign(task.regions, grouped.groups[number], task.truth, grouped.crowd.kind)
+def _item(region: Drawn[Extent]) -> dict[str, Any]:
+    extent: Span | Box = region.extent
+    if isinstance(extent, Span):
+        value = {"start": extent.start, "end": extent.end, "text": "", "labels": [region.label]}
+        return {"from_name": "l", "to_name": "o", "type": "labels", "value": value}
+    size = {"original_width": IMAGE_WIDTH, "original_height": IMAGE_HEIGHT, "image_rotation": 0}
+    value = {
+        "x": 100 * extent.x / IMAGE_WIDTH,
+        "y": 100 * extent.y / IMAGE_HEIGHT,
+        "width": 100 * extent.width / IMAGE_WIDTH,
+        "height": 100 * extent.height / IMAGE_HEIGHT,
+        "rotation": 0,
+        "rectanglelabels": [region.label],
+    }
+    return {"from_name": "l", "to_name": "o", "type": "rectanglelabels", **size, "value": value}
+
+
+def _unplaced(region: Drawn[Extent]) -> Drawn[Extent]:
+    """Of no particular image or paragraph, as the truth is."""
+    return replace(region, extent=replace(region.extent, within=""))
 
 
 def _is_gold(number: int) -> bool:
     return number % GOLD_EVERY == 0
 
 
-def _by_consensus(grouped: Grouped[Extent], consensus: Consensus) -> list[list[Drawn[Extent]]]:
-    """The regions of each task whose label is one; their extents by the weights of those who gave it."""
-    weight = {row["annotator"]: max(row["weight"], 0.0) for row in consensus.annotators}
-    found = []
-    for number, (task, groups) in enumerate(zip(grouped.crowd.tasks, grouped.groups, strict=True)):
-        regions = []
-        for place, members in enumerate(groups):
-            label = consensus.labels[(number, place), QUESTION]
-            if label != NO_REGION:
-                drawn = [task.regions[member] for member in members]
-                agreeing = [region for region in drawn if region.label == label] or drawn
-                weights = [weight[region.annotator] for region in agreeing]
-                extent = grouped.crowd.kind.merged([region.extent for region in agreeing], weights)
-                regions.append(Drawn(-1, label, extent))
-        found.append(regions)
-    return found
-
-
-def _by_majority(grouped: Grouped[Extent]) -> list[list[Drawn[Extent]]]:
+def _by_majority(found: Found[Extent]) -> list[list[Drawn[Extent]]]:
     """The regions of each task that more than half drew; of labels that are equally common, the first by name."""
-    found = []
-    for task, groups in zip(grouped.crowd.tasks, grouped.groups, strict=True):
-        regions = []
-        for members in groups:
-            if 2 * len(members) > len(task.annotators):
-                drawn = [task.regions[member] for member in members]
-                votes = Counter(sorted(region.label for region in drawn))
-                extent = grouped.crowd.kind.merged([region.extent for region in drawn], [1.0] * len(drawn))
-                regions.append(Drawn(-1, votes.most_common(1)[0][0], extent))
-        found.append(regions)
-    return found
+    kept: list[list[Drawn[Extent]]] = [[] for _ in found.crowd.tasks]
+    for group in found.answers.groups.values():
+        if 2 * len(group.members) > ANSWERS_PER_TASK:
+            drawn = list(group.members.values())
+            votes = Counter(sorted(region.label for region in drawn))
+            extents = [cast("Extent", region.extent) for region in drawn]
+            extent = found.crowd.kind.merged(extents, [1.0] * len(drawn))
+            kept[group.task].append(_unplaced(Drawn(-1, votes.most_common(1)[0][0], extent)))
+    return kept
 
 
 def _single_scores(crowd: RegionCrowd[Extent]) -> tuple[float, float]:

@@ -12,12 +12,15 @@ import pytest
 from crowd_found import CONTRARY, EXPERTS, PROJECT, fill, find_crowd
 from flask.testing import FlaskClient
 from service import PASSWORD
+from test_drawings import crowd
 from werkzeug.security import generate_password_hash
 
+from ls_crowd_plugin.pipeline.findings import find
 from ls_crowd_plugin.store import found
 from ls_crowd_plugin.store.gold import list_gold
 from ls_crowd_plugin.web import create_app
 from ls_crowd_plugin.web.app import Parts
+from ls_crowd_plugin.web.charts import boxes
 
 
 def token_of(page: str) -> str:
@@ -228,6 +231,39 @@ class TestPages:
         tasks = pages.get(f"/api/projects/{PROJECT}/tasks").get_json()
         assert tasks["total"] == 60
         assert tasks["tasks"][0]["labels"][0]["said"]
+
+
+class TestRegions:
+    """People who draw: two names in each sentence, which one of them gets wrong."""
+
+    @pytest.fixture
+    def regions(self, parts: Parts, client: FlaskClient) -> FlaskClient:
+        good = [(0, 8, "PER"), (9, 15, "ORG")]
+        found_crowd = crowd(good, good, good, [(0, 8, "ORG"), (16, 17, "PER")])
+        fill(parts, crowd=(found_crowd, find(found_crowd)), task_text="Sentence number {}.")
+        log_in(client)
+        return client
+
+    def test_are_marked_in_the_text(self, regions: FlaskClient) -> None:
+        page = text(regions, f"/project/{PROJECT}/task/0")
+        assert "<mark>Sentence<small>PER</small></mark> <mark>number<small>ORG</small></mark> 0." in page
+        assert "Mark as gold" not in page
+
+    def test_show_what_somebody_missed_added_and_misnamed(self, regions: FlaskClient) -> None:
+        page = text(regions, f"/project/{PROJECT}/annotator/4")
+        assert "missed 50.0% of those that are there; 50.0% of theirs are not there, 50.0% are called" in page
+
+    def test_have_whole_pages(self, regions: FlaskClient) -> None:
+        for path in ("", "/annotators", "/tasks", "/task/0", "/agreement"):
+            tags = Tags()
+            tags.feed(text(regions, f"/project/{PROJECT}{path}"))
+            assert not tags.open
+
+    def test_that_are_boxes_are_drawn(self) -> None:
+        value = {"x": 10.0, "y": 20.0, "width": 30.0, "height": 40.0, "rotation": 15.0}
+        drawn = str(boxes([("<b>", value)], 200, 100, "One box."))
+        assert '<g transform="rotate(15.0 48.0 48.0)"><rect class="box" x="48.0" y="48.0"' in drawn
+        assert "&lt;b&gt;" in drawn
 
 
 class TestGold:

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
 FORMATS = ("csv", "json", "jsonl", "label-studio")
-LABELS = ("task", "question", "label", "confidence", "difficulty", "answers", "votes", "plurality", "gold", "disputed")
+LABELS = (
+    *("task", "question", "label", "confidence", "difficulty", "answers", "votes", "plurality", "gold", "disputed"),
+    *("part", "region"),  # of a task where regions are drawn: the number of one, and where it is
+)
 ANNOTATORS = (
     *("annotator", "name", "answers", "gold_answers", "gold_correct", "skill", "skill_se", "adversary_probability"),
     *("weight", "accuracy", "verdict", "agreement", "seconds"),
@@ -68,11 +71,15 @@ def _files(engine: Engine, project: int, name: str) -> dict[str, Iterator[str]]:
             return {"tasks.json": _json_lines(_tasks(project))}
         labels, annotators = _labels(connection, project), _annotators(connection, project)
     if name == "csv":
-        flat = [{**row, "votes": json.dumps(row["votes"], ensure_ascii=False)} for row in labels]
+        flat = [{**row, **{name: _flat(row[name]) for name in ("votes", "region")}} for row in labels]
         return {"labels.csv": csv_lines(LABELS, flat), "annotators.csv": csv_lines(ANNOTATORS, annotators)}
     if name == "json":
         return {"labels.json": _json_lines(labels), "annotators.json": _json_lines(annotators)}
     return {"labels.jsonl": map(_line, labels), "annotators.jsonl": map(_line, annotators)}
+
+
+def _flat(value: Any) -> str | None:
+    return None if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def _labels(connection: Any, project: int) -> list[dict[str, Any]]:

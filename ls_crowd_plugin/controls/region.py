@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -39,7 +40,8 @@ class Detail:
 
     def read(self, items: Sequence[Item]) -> str | None:
         """The one label that was chosen, if it was one."""
-        said = [label for item in items for label in texts(item["value"].get(self.key)) or ()]
+        own = [item["value"] for item in items if item.get("from_name") == self.frame.name]
+        said = [label for value in own for label in texts(value.get(self.key)) or ()]
         return said[0] if len(said) == 1 and said[0] in self.labels else None
 
 
@@ -69,17 +71,20 @@ class Regions:
 
     def read(self, result: Sequence[Item]) -> list[Region]:
         """The regions somebody drew, one for each label of each; what has no form or no known label is passed over."""
+        proper = [item for item in result if isinstance(item, dict) and isinstance(item.get("value"), dict)]
+        about: dict[Any, list[Item]] = defaultdict(list)  # by the id that items about one region share
+        for item in proper if self.details else ():
+            if isinstance(item.get("id"), str):
+                about[item["id"]].append(item)
         found = []
-        for item in result:
-            if item.get("from_name") != self.name or not isinstance(item.get("value"), dict):
-                continue
-            extent = self._extent(item)
-            labels = (texts(item["value"].get(self.key)) or []) if self.key else [REGION]
-            same = [other for other in result if item.get("id") is not None and other.get("id") == item["id"]]
-            details = {detail.frame.name: detail.read(_of(same, detail.frame.name)) for detail in self.details}
-            known = {name: label for name, label in details.items() if label is not None}
+        for item in proper:
+            extent = self._extent(item) if item.get("from_name") == self.name else None
             if extent is not None:
-                found += [Region(extent, label, known, item) for label in labels if label in self.labels]
+                labels = (texts(item["value"].get(self.key)) or []) if self.key else [REGION]
+                same = about[item["id"]] if isinstance(item.get("id"), str) else []
+                known = {detail.frame.name: detail.read(same) for detail in self.details}
+                details = {name: label for name, label in known.items() if label is not None}
+                found += [Region(extent, label, details, item) for label in labels if label in self.labels]
         return found
 
     def write(
@@ -110,10 +115,6 @@ class Regions:
             return _READERS[self.shape](item)
         except (KeyError, TypeError, ValueError, AttributeError, UnusableInput):
             return None
-
-
-def _of(items: Sequence[Item], control: str) -> list[Item]:
-    return [each for each in items if each.get("from_name") == control and isinstance(each.get("value"), dict)]
 
 
 def _read_span(item: Item) -> Span:

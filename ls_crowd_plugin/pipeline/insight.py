@@ -83,7 +83,13 @@ def _region(findings: Findings, group: Group, label: str) -> dict[str, Any]:
     extent, regions = group.merged(label, weights)
     item = group.control.write("", extent, label, {}, regions, None)[0]
     about: dict[str, Any] = {name: item[name] for name in ("original_width", "original_height") if name in item}
-    return {"object": item["to_name"], "shape": group.control.shape, "value": item["value"], **about}
+    return {
+        "control": group.control.name,
+        "object": item["to_name"],
+        "shape": group.control.shape,
+        "value": item["value"],
+        **about,
+    }
 
 
 def _annotators(findings: Findings, labels: Sequence[Mapping[str, Any]], crowd: Crowd) -> list[dict[str, Any]]:

@@ -17,11 +17,7 @@ Row = dict[str, Any]
 
 TASK_ORDERS = ("least sure", "surest", "hardest", "most answers")
 TASK_FILTERS = ("all", "unsettled", "settled", "disputed", "differs from plurality", "gold")
-VERDICTS = ("trusted", "ordinary", "unreliable", "random", "contrary", "too little to say")
-ANNOTATOR_COLUMNS = (
-    *("name", "verdict", "answers", "gold_correct", "agreement", "accuracy", "skill", "adversary_probability"),
-    *("weight", "seconds"),
-)
+EXCERPT = 300  # letters of a task's text, for people to recognise it
 
 
 @dataclass(frozen=True)
@@ -167,13 +163,18 @@ def labels_of(connection: Connection, project: int, of: Sequence[int]) -> dict[i
 
 
 def shown(connection: Connection, of: Sequence[int]) -> dict[int, str]:
-    """Task → what annotators see, as far as it is text."""
+    """Task → the beginning of what annotators see, as far as it is text."""
+    return {task: " · ".join(texts.values())[:EXCERPT] for task, texts in texts_of(connection, of).items()}
+
+
+def texts_of(connection: Connection, of: Sequence[int]) -> dict[int, dict[str, str]]:
+    """Task → object of the label config → its text, of a long one perhaps only the beginning."""
     found = {}
     for chunk in chunks(of):
         query = select(tables.task.c.id, tables.task.c.data).where(tables.task.c.id.in_(chunk))
         for row in connection.execute(query):
-            texts = json.loads(row.data).values() if row.data else ()
-            found[int(row.id)] = " · ".join(text for text in texts if not text.startswith("data:"))
+            texts = json.loads(row.data) if row.data else {}
+            found[int(row.id)] = {name: text for name, text in texts.items() if not text.startswith("data:")}
     return found
 
 

@@ -92,6 +92,20 @@ def skills(people: Sequence[Mapping[str, Any]], told: str) -> Markup:
     return _svg(parts, told)
 
 
+def boxes(drawn: Sequence[tuple[str, Mapping[str, Any]]], width: float, height: float, told: str) -> Markup:
+    """Boxes (label, value in percent) where they are on an image of this size."""
+    across, down = WIDTH / 100, WIDTH * height / width / 100
+    frame = Markup('<rect class="frame" x="0" y="0" width="{:.0f}" height="{:.0f}"/>').format(WIDTH, 100 * down)
+    parts = [frame]
+    for label, value in drawn:
+        x, y = value["x"] * across, value["y"] * down
+        turned = Markup('<g transform="rotate({:.1f} {:.1f} {:.1f})">').format(value["rotation"], x, y)
+        box = Markup('<rect class="box" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/></g>')
+        box = box.format(x, y, value["width"] * across, value["height"] * down)
+        parts += [turned + box, _text(x + 3, y + 12, label, "start")]
+    return _svg(parts, told, 100 * down)
+
+
 def css_name(verdict: str) -> str:
     return "verdict-" + verdict.replace(" ", "-")
 
@@ -131,9 +145,9 @@ def _text(x: float, y: float, text: str, anchor: str) -> Markup:
     )
 
 
-def _svg(parts: Sequence[Markup], told: str) -> Markup:
+def _svg(parts: Sequence[Markup], told: str, height: float = HEIGHT) -> Markup:
     opening = Markup('<svg class="chart" viewBox="0 0 {} {}" role="img" aria-label="{}">').format(
-        WIDTH, HEIGHT, escape(told)
+        WIDTH, round(height), escape(told)
     )
     return opening + Markup("").join(parts) + Markup("</svg>")
 

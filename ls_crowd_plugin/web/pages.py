@@ -129,14 +129,14 @@ def task(project: int, number: int, problem: str = "") -> str:
         own = list_gold(connection, project)
         for row in labels:
             row["own_gold"] = own.get((number, row["question"]))
-        text = found.shown(connection, [number]).get(number, "")
         return _project_page(
             "task.html",
             connection,
             project,
             task=number,
             labels=labels,
-            text=text,
+            text=found.shown(connection, [number]).get(number, ""),
+            regions=views.region_view(connection, number, labels),
             questions=questions,
             problem=problem,
         )

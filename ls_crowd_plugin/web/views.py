@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 from sqlalchemy import Connection
 
+from ..controls import NO_REGION
 from ..store import found
 from . import charts
 from .words import VERDICTS, ago, why
@@ -114,6 +116,44 @@ def task_view(connection: Connection, project: int, task: int) -> list[View]:
     voices = sorted({annotator for row in labels for annotator, _ in row["said"]})
     people = {each["annotator"]: each for each in found.annotators(connection, project, only=voices)[0]}
     return [_explained(row, people) for row in labels]
+
+
+def region_view(connection: Connection, task: int, labels: Sequence[View]) -> View:
+    """The regions of a task where they are: texts cut into marked and unmarked pieces, and boxes drawn."""
+    there = [row for row in labels if _is_there(row)]
+    texts = found.texts_of(connection, [task]).get(task, {})
+    spans = [row for row in there if row["region"]["shape"] in ("span", "hypertext")]
+    drawn = [row for row in there if row["region"]["shape"] == "box"]
+    first = drawn[0]["region"] if drawn else {}
+    size = (float(first.get("original_width") or 100), float(first.get("original_height") or 100))
+    told = f"{len(drawn)} boxes: {', '.join(row['label'] for row in drawn)}."
+    return {
+        "pieces": [
+            _pieces(texts[name], [row for row in spans if row["region"]["object"] == name])
+            for name in sorted({row["region"]["object"] for row in spans} & texts.keys())
+        ],
+        "boxes": drawn and charts.boxes([(row["label"], row["region"]["value"]) for row in drawn], *size, told),
+    }
+
+
+def _is_there(row: View) -> bool:
+    """Whether a row is about a region that the consensus has, and says what it is."""
+    return row["region"] is not None and row["question"] == row["region"]["control"] and row["label"] != NO_REGION
+
+
+def _pieces(text: str, rows: Sequence[View]) -> list[tuple[str, str]]:
+    """The text in pieces, each with the labels of the spans it is in."""
+    places = [(*_place(row["region"]["value"]), row["label"]) for row in rows]
+    cuts = sorted({0, len(text), *(min(cut, len(text)) for start, end, _ in places for cut in (start, end))})
+    return [
+        (text[start:end], ", ".join(label for first, last, label in places if first <= start and end <= last))
+        for start, end in pairwise(cuts)
+    ]
+
+
+def _place(value: Mapping[str, Any]) -> tuple[int, int]:
+    whole = value.get("globalOffsets") or value
+    return int(whole["start"]), int(whole["end"])
 
 
 def agreement_view(connection: Connection, finding: found.Finding) -> View:
