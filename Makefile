@@ -1,4 +1,4 @@
-# make test    every test and check          make demo    a simulated crowd, in the terminal
+# make test    every test and check          make demo    a real Label Studio with a simulated crowd
 # make soak    the long versions of tests    make bench   what benchmarks/ needs besides
 # make format  rewrites the code in style    make clean   removes what make has made
 
@@ -28,7 +28,7 @@ format: $(ENVIRONMENT)/installed-test
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(ENVIRONMENT) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(ENVIRONMENT) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .screenshots
 
 # Each stamp says that what pyproject.toml names is installed, so nothing is installed again until that file changes.
 $(ENVIRONMENT)/installed: pyproject.toml

@@ -1,30 +1,25 @@
-"""What the README promises holds: its Python runs, its commands exist, and every setting and form is named in it."""
+"""What the documents promise holds: Python runs, commands exist, settings and forms are named, links lead somewhere."""
 
 from __future__ import annotations
 
+import importlib
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from documents import DOCUMENTS, README, ROOT, commands
 
 from ls_crowd_plugin.aggregation import FORMS, METHODS
-from ls_crowd_plugin.cli import ls_crowd
 from ls_crowd_plugin.settings import SETTINGS
-
-README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_python_example_runs_and_says_what_is_printed_beside_it() -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    (example,) = re.findall(r"```python\n(.*?)```", "".join(DOCUMENTS.values()), re.DOTALL)
     names: dict[str, object] = {}
     exec(example, names)
     assert eval("consensus.labels", names) == {"t1": "cat", "t2": "dog"}
-
-
-@pytest.mark.parametrize("command", sorted(set(re.findall(r"^ls-crowd (\w+)", README, re.MULTILINE))))
-def test_every_command_named_at_the_start_of_a_line_exists(command: str) -> None:
-    assert CliRunner().invoke(ls_crowd, [command, "--help"]).exit_code == 0
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
@@ -35,4 +30,38 @@ def test_every_setting_is_in_the_table_with_its_default_and_meaning(setting: obj
 
 @pytest.mark.parametrize("name", [*METHODS, *FORMS])
 def test_every_method_and_form_is_named(name: str) -> None:
-    assert f"`{name}`" in README
+    assert f"`{name}`" in DOCUMENTS["docs/methods.md"]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_link_leads_somewhere(document: str) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", DOCUMENTS[document]):
+        assert target.startswith("https://") or ((ROOT / document).parent / target).exists(), target
+
+
+@pytest.mark.parametrize("command", [each for each in commands() if each.startswith("make ")])
+def test_make_knows_what_it_is_asked_for(command: str) -> None:
+    done = subprocess.run([*command.split(), "--dry-run"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    expected = {"demo": "ls_crowd_plugin demo", "test": "/pytest"}[command.split()[1]]
+    assert expected in done.stdout
+
+
+@pytest.mark.parametrize("module", sorted(set(re.findall(r"python -m (benchmarks\.\w+)", "".join(DOCUMENTS.values())))))
+def test_every_benchmark_takes_the_options_it_is_shown_with(module: str) -> None:
+    shown = re.findall(rf"python -m {re.escape(module)}([^`]*)`", "".join(DOCUMENTS.values()))
+    source = Path(importlib.import_module(module).__file__ or "").read_text(encoding="utf-8")
+    for options in shown:
+        for option in re.findall(r"--[a-z-]+", options):
+            assert f'"{option}"' in source, (module, option)
+
+
+def test_the_package_has_all_it_needs_when_it_is_installed(tmp_path: Path) -> None:
+    """`pip install .`: the pages' templates and styles come with it."""
+    target = tmp_path / "installed"
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    done = subprocess.run([*command, "--target", str(target), str(ROOT)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for part in ("templates", "static"):
+        ours = {path.name for path in (ROOT / "ls_crowd_plugin" / "web" / part).iterdir()}
+        assert {path.name for path in (target / "ls_crowd_plugin" / "web" / part).iterdir()} == ours
