@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import subprocess
+import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +52,11 @@ class TestImage:
         for names in re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, re.MULTILINE):
             for name in names.split():
                 assert (DOCKER.parent / name).exists()
+
+    def test_is_to_a_linters_liking(self) -> None:
+        hadolint = Path(sysconfig.get_path("scripts")) / "hadolint"
+        done = subprocess.run([hadolint, DOCKER / "Dockerfile"], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (0, "")
 
     def test_takes_no_more_than_it_needs(self) -> None:
         """What is not named is left out of the context: secrets, environments, tests."""
