@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property, partial
 from typing import Any
 
 from ..aggregation import Consensus, aggregate
+from ..controls import NO_REGION
 from .crowd import Crowd, Key
 from .drawings import Unit
 
@@ -20,8 +21,9 @@ def find(
 ) -> Findings:
     """Aggregates a crowd: all questions together, which share the annotators, or each control apart.
 
-    Where people draw regions, a second fit of what they called them judges who is contrary: in the first, not to draw
-    what others invented looks like knowledge, and to draw at random looks like intent.
+    Where people draw regions, all who saw a task say whether there is one, and a second fit, of those who drew it, says
+    what it is and who is contrary: in the first, not to draw what others invented looks like knowledge of names, and to
+    draw at random looks like intent.
     """
     answered = set(crowd.questions)
     controls: list[set[str]] = [answered]
@@ -37,28 +39,44 @@ def find(
         _consensus(part, method, partial(_part, progress, done * share, share))
         for done, part in enumerate([*fits, *judging])
     ]
-    return Findings(found[: len(fits)], found[-1] if judging else None)
+    return Findings(found[: len(fits)], found[-1] if judging else None, crowd.gold)
 
 
 class Findings:
     """One fit, or several over different questions, seen as one."""
 
-    def __init__(self, parts: list[Consensus], judge: Consensus | None = None) -> None:
+    def __init__(self, parts: list[Consensus], judge: Consensus | None = None, gold: Collection[Key] = ()) -> None:
         self.parts, self._judge = parts, judge
+        self._drawn = set() if judge is None else set(judge.labels)
+        self._known = frozenset(gold)
         self._of = {row["question"]: part for part in parts for row in part.tasks}
 
     def lifted(self, unit: Unit, question: str) -> tuple[str, float]:
         """Label and confidence by what the crowd says, gold or not."""
-        return self._of[question].lifted((unit, question))
+        if not self._is_named(unit, question):
+            return self._of[question].lifted((unit, question))
+        found = self.posterior(unit, question, lift_gold=True)
+        there = {label: p for label, p in found.items() if label != NO_REGION}
+        label = NO_REGION if found[NO_REGION] > 0.5 else max(there, key=lambda name: (there[name], name))
+        return label, found[label]
 
-    def posterior(self, unit: Unit, question: str) -> dict[str, float]:
-        """Label → probability; gold is certain."""
-        return self._of[question].posterior((unit, question))
+    def posterior(self, unit: Unit, question: str, lift_gold: bool = False) -> dict[str, float]:
+        """Label → probability; gold is certain, unless it is lifted."""
+        found: dict[str, float] = self._of[question].posterior((unit, question), lift_gold)
+        if not self._is_named(unit, question):
+            return found
+        named = {} if self._judge is None else self._judge.posterior((unit, question), lift_gold)
+        there = 1 - found[NO_REGION]
+        return {label: p if label == NO_REGION else there * named[label] for label, p in found.items()}
 
     @cached_property
     def labels(self) -> dict[Key, str]:
-        """(Task, question) → label; gold tasks have their gold label."""
-        return {key: label for part in self.parts for key, label in part.labels.items()}
+        """(Unit, question) → label; gold tasks have their gold label."""
+        return {
+            key: label if key in self._known or not self._is_named(*key) else self.lifted(*key)[0]
+            for part in self.parts
+            for key, label in part.labels.items()
+        }
 
     @cached_property
     def difficulty(self) -> dict[Key, float | None]:
@@ -79,6 +97,10 @@ class Findings:
             judged = {row["annotator"]: row for row in self._judge.annotators}
             people = {annotator: _judged(row, judged.get(annotator)) for annotator, row in people.items()}
         return people
+
+    def _is_named(self, unit: Unit, question: str) -> bool:
+        """Whether it is about a region that those who drew it have names for."""
+        return isinstance(unit, tuple) and unit[1] == question and (unit, question) in self._drawn
 
     @property
     def method(self) -> str:
