@@ -137,7 +137,7 @@ def _found(crowd: RegionCrowd[Extent], with_gold: bool) -> Found[Extent]:
     (control,) = config.regions
     regions: list[list[Drawn[Extent]]] = [[] for _ in crowd.tasks]
     for each in desired_predictions(answers, findings):
-        read = control.read(each.result)
+        read = control.read(each.result) or []
         regions[each.task] = [Drawn(-1, region.label, cast("Extent", region.extent)) for region in read]
     return Found(crowd, answers, findings, [[_unplaced(region) for region in each] for each in regions])
 

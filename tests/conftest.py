@@ -39,6 +39,7 @@ STUDIO_HOME = Path(__file__).parent.parent / ".label-studio"
 _preparing: list[subprocess.Popen[str]] = []
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks for the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests with a real Label Studio are two groups, one for each of two processes: the first waits for it while the
     other process does all other tests, and the second comes when those are done."""

@@ -150,6 +150,13 @@ class TestGold:
         assert [marked(predicted(each)) for each in (with_gold, without)] == [[(0, 5, "PER")]] * 2
         assert len(insight(with_gold, find(with_gold)).labels) == len(insight(without, find(without)).labels)
 
+    def test_that_everybody_missed_counts_as_missed(self) -> None:
+        made = [annotation(10 * task + by, task, by, []) for task in range(20) for by in (1, 2, 3)]
+        made += [annotation(10 * task + 9, task, 9, [(0, 5, "PER")]) for task in range(20)]
+        found = crowd_of(CONFIG, made, {}, experts=(9,))
+        assert insight(found, find(found)).charts["gold"] == {"labels": 20, "right": 0, "plurality": 0}
+        assert all(row["gold_correct"] == 0 for row in find(found).people.values())
+
     def test_of_several_experts_on_a_task_is_not_used(self) -> None:
         drawn: Drawing = [(0, 5, "PER")]
         found = crowd(drawn, drawn, drawn, drawn, experts=(3, 4))
@@ -170,7 +177,11 @@ class TestOddTasks:
         assert marked(predicted(crowd(drawn, drawn, drawn))) == [(3, 3, "PER"), (5, 9, "ORG")]
 
     def test_unknown_labels(self) -> None:
-        assert marked(predicted(crowd(*[[(0, 5, "PER"), (9, 12, "gone")]] * 3))) == [(0, 5, "PER")]
+        """Who drew something with a label that is gone has not said that there is nothing."""
+        good: Drawing = [(0, 5, "PER")]
+        found = crowd(good, good, [(0, 5, "PER"), (9, 12, "gone")])
+        assert set(found.annotators) == {1, 2}
+        assert marked(predicted(found)) == [(0, 5, "PER")]
 
     def test_thousands_of_regions(self) -> None:
         """Time per region grows little from hundreds to thousands of them on one task."""

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
+from test_crowd_of_project import MOOD, said
+
 from ls_crowd_plugin.controls import read_config
-from ls_crowd_plugin.pipeline.crowd import Crowd
+from ls_crowd_plugin.pipeline.crowd import Crowd, crowd_of
 from ls_crowd_plugin.pipeline.desired import desired_predictions
 from ls_crowd_plugin.pipeline.findings import find
 
@@ -75,3 +78,22 @@ def test_apart_progress_is_shared_among_the_controls() -> None:
     find(crowd_of_opposites(10), "gem", apart=True, progress=told.append)
     assert all(0 <= fraction <= 1 for fraction in told)
     assert told[0] < 0.5 <= told[-1]
+
+
+def test_nothing_in_a_prediction_tells_gold_from_other_tasks() -> None:
+    """Tasks with the same answers by the same people have the same score, gold or not."""
+    chance = np.random.default_rng(5)
+    made = []
+    truth = chance.integers(2, size=120)
+    for task in range(120):
+        for by in (1, 2, 3):
+            right = chance.random() < (0.9, 0.8, 0.7)[by - 1]
+            made.append(said(10 * task + by, task, by, ("good", "bad")[truth[task] if right else 1 - truth[task]]))
+    known = {(task, "mood"): ("good", "bad")[truth[task]] for task in range(30)}
+    crowd = crowd_of(MOOD, made, known)
+    patterns: dict[tuple[str, ...], set[float]] = {}
+    for desired in desired_predictions(crowd, find(crowd)):
+        answers = tuple(label for task, label in zip(crowd.tasks, crowd.labels, strict=True) if task == desired.task)
+        patterns.setdefault(answers, set()).add(desired.score)
+    assert len(patterns) == 8
+    assert {len(scores) for scores in patterns.values()} == {1}

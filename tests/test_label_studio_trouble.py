@@ -458,8 +458,8 @@ class TestTls:
 def test_a_project_that_cannot_be_aggregated_does_not_keep_the_others_back(
     project: Project, owner: Http, label_studio: Server, run_command: RunCommand, tmp_path: Path
 ) -> None:
-    regions = '<View><Text name="t" value="$text"/><Labels name="l" toName="t"><Label value="PER"/></Labels></View>'
-    hopeless = make_project(owner, regions, [{}])
+    remarks = '<View><Text name="t" value="$text"/><TextArea name="remark" toName="t"/></View>'
+    hopeless = make_project(owner, remarks, [{}])
     empty = make_project(owner, MOOD, [{}])
     done = run_command(
         "sync",
@@ -469,7 +469,10 @@ def test_a_project_that_cannot_be_aggregated_does_not_keep_the_others_back(
         LS_CROWD_DATABASE_URL=f"sqlite:///{tmp_path / 'x.db'}",
     )
     assert done.returncode == 1
-    assert f"Project {hopeless.id} was not done: Project {hopeless.id} has no categorical control" in done.stderr
+    assert (
+        f"Project {hopeless.id} was not done: Project {hopeless.id} has no control that can be aggregated"
+        in done.stderr
+    )
     assert "l (Labels)" in done.stderr
     assert f"Project {empty.id} has no answers yet" in done.stderr
     assert "Project 987654 was not done" in done.stderr

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ls_crowd_plugin.controls import NO_REGION, Regions, read_config
+from ls_crowd_plugin.controls import NO_REGION, Region, Regions, read_config
 from ls_crowd_plugin.regions import Box, Span
 
 LABELS = '<Label value="PER"/><Label value="Organisation" alias="ORG"/>'
@@ -21,6 +21,12 @@ Json = dict[str, Any]
 def control_of(config: str) -> Regions:
     (control,) = read_config(config).regions
     return control
+
+
+def read(control: Regions, items: list[Json]) -> list[Region]:
+    found = control.read(items)
+    assert found is not None
+    return found
 
 
 def span(start: Any, end: Any, *labels: str, identity: str = "a", text: str = "") -> Json:
@@ -76,56 +82,76 @@ class TestConfigs:
 
 class TestReading:
     def test_spans(self) -> None:
-        (found,) = control_of(TEXT.format("")).read([span(3, 8, "ORG")])
+        (found,) = read(control_of(TEXT.format("")), [span(3, 8, "ORG")])
         assert (found.extent, found.label) == (Span(3, 8), "ORG")
 
     def test_two_labels_on_one_span_are_two_regions(self) -> None:
-        assert [each.label for each in control_of(TEXT.format("")).read([span(3, 8, "PER", "ORG")])] == ["PER", "ORG"]
+        assert [each.label for each in read(control_of(TEXT.format("")), [span(3, 8, "PER", "ORG")])] == ["PER", "ORG"]
 
     def test_what_is_said_about_each(self) -> None:
         control = control_of(TEXT.format(CHOICES.format("text", "")))
         said = {**span(3, 8), "from_name": "sure", "type": "choices", "value": {"choices": ["yes"]}}
-        first, second = control.read([span(3, 8, "PER"), said, span(0, 2, "PER", identity="other")])
+        first, second = read(control, [span(3, 8, "PER"), said, span(0, 2, "PER", identity="other")])
         assert (first.details, second.details) == ({"sure": "yes"}, {})
 
     def test_hypertext_by_its_places_in_the_whole(self) -> None:
         control = control_of(TEXT.replace("<Text", "<HyperText").format(""))
         value = {"start": "/p[1]", "end": "/p[2]", "startOffset": 4, "endOffset": 2, "labels": ["PER"]}
-        (found,) = control.read([{**span(0, 0), "value": {**value, "globalOffsets": {"start": 10, "end": 30}}}])
+        (found,) = read(control, [{**span(0, 0), "value": {**value, "globalOffsets": {"start": 10, "end": 30}}}])
         assert found.extent == Span(10, 30)
-        (alone,) = control.read([{**span(0, 0), "value": {**value, "end": "/p[1]", "endOffset": 9}}])
+        (alone,) = read(control, [{**span(0, 0), "value": {**value, "end": "/p[1]", "endOffset": 9}}])
         assert alone.extent == Span(4, 9, "/p[1] /p[1]")
 
     def test_paragraphs(self) -> None:
         control = control_of(TEXT.replace("<Text", "<Paragraphs").format(""))
         value = {"start": "2", "end": "2", "startOffset": 4, "endOffset": 9, "labels": ["PER"]}
-        (found,) = control.read([{**span(0, 0), "value": value}])
+        (found,) = read(control, [{**span(0, 0), "value": value}])
         assert found.extent == Span(4, 9, "2 2")
 
     def test_boxes_in_pixels_and_inside_the_image(self) -> None:
-        first, second = control_of(BOXES.format("")).read([box(10, 20, 30, 40), box(-10, 90, 30, 40)])
+        first, second = read(control_of(BOXES.format("")), [box(10, 20, 30, 40), box(-10, 90, 30, 40)])
         assert first.extent == Box(20, 20, 60, 40, 0, "0 0")
         assert second.extent == Box(0, 90, 40, 10, 0, "0 0")
 
     @pytest.mark.parametrize(
         "odd",
         [
-            *(span(start, end, "PER") for start, end in ((8, 3), (None, 3), ("x", 3), (1.5, 3), (True, 3))),
+            *(
+                span(start, end, "PER")
+                for start, end in ((8, 3), (None, 3), ("x", 3), (1.5, 3), (True, 3), (0, 10**400))
+            ),
             span(3, 8, "gone"),
             span(3, 8),
             {**span(3, 8, "PER"), "value": None},
-            {**span(3, 8, "PER"), "from_name": "else"},
             {**span(3, 8, "PER"), "value": {"labels": "PER", "start": 3, "end": 8}},
-            {"value": {}},
         ],
     )
-    def test_passes_over_what_cannot_be_read(self, odd: Json) -> None:
-        found = control_of(TEXT.format("")).read([odd, span(0, 2, "PER", identity="good")])
-        assert [each.extent for each in found] == [Span(0, 2)]
+    def test_lets_who_said_something_unreadable_say_nothing(self, odd: Json) -> None:
+        """Not even that there is nothing."""
+        assert control_of(TEXT.format("")).read([odd, span(0, 2, "PER", identity="good")]) is None
 
     @pytest.mark.parametrize("odd", [(10, 20, -5, 4), (10, 20, float("nan"), 4), (200, 20, 5, 4), ("a", 1, 2, 3)])
-    def test_passes_over_boxes_that_are_none(self, odd: tuple[Any, ...]) -> None:
-        assert control_of(BOXES.format("")).read([box(*odd)]) == []
+    def test_lets_boxes_that_are_none_say_nothing(self, odd: tuple[Any, ...]) -> None:
+        assert control_of(BOXES.format("")).read([box(*odd)]) is None
+
+    def test_passes_over_what_is_about_other_controls(self) -> None:
+        other = {**span(3, 8, "PER"), "from_name": "else"}
+        assert [each.extent for each in read(control_of(TEXT.format("")), [other, span(0, 2, "PER")])] == [Span(0, 2)]
+
+    def test_hypertext_without_a_place_in_an_element_says_nothing(self) -> None:
+        control = control_of(TEXT.replace("<Text", "<HyperText").format(""))
+        value = {"globalOffsets": {"start": 10, "end": 30}, "labels": ["PER"]}
+        assert control.read([{**span(0, 0), "value": value}]) is None
+
+    def test_one_size_of_the_image_counts_for_all(self) -> None:
+        control = control_of(BOXES.format(""))
+        plain = {name: value for name, value in box(10, 20, 30, 40).items() if not name.startswith("original")}
+        size = control.size([[box(10, 20, 30, 40)], [box(1, 1, 1, 1)], [plain], [plain], [plain]])
+        assert list(size or ()) == [200, 100]
+        known, unknown = control.read([box(10, 20, 30, 40)], size), control.read([plain], size)
+        assert known
+        assert unknown
+        assert known[0].extent == unknown[0].extent
 
 
 class TestWriting:
@@ -139,7 +165,7 @@ class TestWriting:
     )
     def test_says_what_was_read(self, config: str, item: Json) -> None:
         control = control_of(config)
-        (region,) = control.read([item])
+        (region,) = read(control, [item])
         (written,) = control.write("x", region.extent, region.label, {}, [region], None)
         assert written == {**item, "id": "x"}
 
@@ -149,13 +175,13 @@ class TestWriting:
         value |= {"globalOffsets": {"start": 40, "end": 45}} if tag == "HyperText" else {}
         control = control_of(TEXT.replace("<Text", f"<{tag}").format(""))
         item = {**span(0, 0), "value": value}
-        (region,) = control.read([item])
+        (region,) = read(control, [item])
         (written,) = control.write("a", region.extent, region.label, {}, [region], None)
         assert written == item
 
     def test_cuts_the_text_out_of_what_was_marked_or_of_the_whole(self) -> None:
         control = control_of(TEXT.format(""))
-        first, second = control.read([span(0, 3, "PER", text="Ada"), span(2, 8, "PER", text="a Berg")])
+        first, second = read(control, [span(0, 3, "PER", text="Ada"), span(2, 8, "PER", text="a Berg")])
         whole = "Ada Berg left."
         for extent, text in ((Span(0, 3), "Ada"), (Span(4, 8), "Berg"), (Span(0, 8), "Ada Berg")):
             (written,) = control.write("a", extent, "PER", {}, [first, second], whole)
@@ -163,7 +189,7 @@ class TestWriting:
 
     def test_says_details_with_the_same_id(self) -> None:
         control = control_of(TEXT.format(CHOICES.format("text", "")))
-        (region,) = control.read([span(3, 8, "PER", text="Acme!")])
+        (region,) = read(control, [span(3, 8, "PER", text="Acme!")])
         first, second = control.write("a", region.extent, "PER", {"sure": "no"}, [region], None)
         assert (second["id"], second["from_name"], second["type"]) == (first["id"], "sure", "choices")
         assert second["value"] == {"start": 3, "end": 8, "text": "Acme!", "choices": ["no"]}

@@ -71,6 +71,7 @@ class Choice:
     form: str
     why: str
     calibration: Calibration
+    alike: Fit | None = None  # the fit without what others say of its gold items, where they do
 
 
 def fit_method(answers: Answers, method: str, form: str | None, seed: int, progress: Progress) -> Choice:
@@ -123,12 +124,14 @@ def _calibrated(
         judged = sample, _weighted_mean(_unseen(sample, sample, forms, seed, progress), members)
     table, unseen = judged
     calibration = calibrate(table, *unseen, fit.weight, table.gold_option)
-    if len(table.items) == len(fit.answers.items):
-        gold = table.gold_option >= 0
-        posterior, unchosen = _on(fit, table)
-        posterior = np.where(gold[table.option_item], unseen[0], posterior)
-        fit = replace(fit, answers=table, posterior=posterior, unchosen=np.where(gold, unseen[1], unchosen))
-    return Choice(fit, method, form, why, calibration)
+    if len(table.items) != len(fit.answers.items):
+        return Choice(fit, method, form, why, calibration)
+    gold = table.gold_option >= 0
+    posterior, unchosen = _on(fit, table)
+    alike = replace(fit, answers=table, posterior=posterior, unchosen=unchosen)
+    posterior = np.where(gold[table.option_item], unseen[0], posterior)
+    fit = replace(fit, answers=table, posterior=posterior, unchosen=np.where(gold, unseen[1], unchosen))
+    return Choice(fit, method, form, why, calibration, alike)
 
 
 def _explore(answers: Answers, seed: int, progress: Progress) -> tuple[dict[str, Fit], str]:

@@ -6,6 +6,7 @@ import hashlib
 import platform
 import time
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -108,6 +109,17 @@ class Consensus:
         choice, confidence = self._most_probable
         item = self._position[task]
         return self._answers.choices[choice[item]], float(confidence[item])
+
+    @cached_property
+    def alike(self) -> Consensus:
+        """The same with gold tasks, where their gold is lifted, judged by the fit that judges all others.
+
+        Of a gold task this one says what fits say that did not know its label, which is fair where it is compared with
+        it. Shown beside other tasks, such a number would give away which tasks are gold.
+        """
+        if self._choice.alike is None:
+            return self
+        return Consensus(replace(self._choice, fit=self._choice.alike, alike=None), self._seed, self._seconds)
 
     @cached_property
     def tasks(self) -> list[dict[str, Any]]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..demo.service import Service
 
 CONSENSUS_SECONDS = 180.0
+SECRET_FILE = "webhook-secret.txt"  # noqa: S105, its name
 PAUSE_SECONDS = 3.0  # between two answers
 
 
@@ -40,16 +41,16 @@ def demo(home: Path | None, reset: bool, check: bool) -> None:
     from ..store.database import default_file
 
     home = (home or default_file().parent / "demo").absolute()
-    folder = home / "demo"
-    if reset:
-        shutil.rmtree(folder, ignore_errors=True)
+    folder = home / "ls-crowd-demo"
+    if reset and (folder / SECRET_FILE).exists():  # no folder that is somebody else's
+        shutil.rmtree(folder)
     folder.mkdir(parents=True, exist_ok=True)
     click.echo(f"The demo lives in {home}.")
     with _busy("Preparing Label Studio"):
         prepare(home, click.echo)
     click.echo("Starting Label Studio and the service.")
     signal.signal(signal.SIGTERM, _interrupt)
-    password, secret = _kept(folder / "password.txt"), _kept(folder / "webhook-secret.txt")
+    password, secret = _kept(folder / "password.txt"), _kept(folder / SECRET_FILE)
     with (
         Server(home, folder / "label-studio", port=_port(8080)) as server,
         Service(server, folder, _port(9090), password, secret) as service,

@@ -72,10 +72,19 @@ def _files(engine: Engine, project: int, name: str) -> dict[str, Iterator[str]]:
         labels, annotators = _labels(connection, project), _annotators(connection, project)
     if name == "csv":
         flat = [{**row, **{name: _flat(row[name]) for name in ("votes", "region")}} for row in labels]
-        return {"labels.csv": csv_lines(LABELS, flat), "annotators.csv": csv_lines(ANNOTATORS, annotators)}
+        tables = (("labels.csv", LABELS, flat), ("annotators.csv", ANNOTATORS, annotators))
+        return {file: csv_lines(columns, map(_harmless, rows)) for file, columns, rows in tables}
     if name == "json":
         return {"labels.json": _json_lines(labels), "annotators.json": _json_lines(annotators)}
     return {"labels.jsonl": map(_line, labels), "annotators.jsonl": map(_line, annotators)}
+
+
+def _harmless(row: Row) -> Row:
+    """Names and labels are other people's words: a spreadsheet must not take them for formulas."""
+    return {
+        name: f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+        for name, value in row.items()
+    }
 
 
 def _flat(value: Any) -> str | None:
@@ -100,7 +109,8 @@ def _annotators(connection: Any, project: int) -> list[dict[str, Any]]:
 
 
 def _tasks(project: int) -> list[dict[str, Any]]:
-    """Tasks of Label Studio with our prediction, and nothing of what people said."""
+    """Tasks of Label Studio with our prediction, and nothing of people."""
+    from ..pipeline.plan import about
     from ..pipeline.write import is_ours
     from ..settings import read_settings
     from .parts import label_studio
@@ -108,6 +118,8 @@ def _tasks(project: int) -> list[dict[str, Any]]:
     studio = label_studio(read_settings())
     ours = {int(each["task"]): each for each in studio.predictions(project) if is_ours(each.get("model_version"))}
     told = ("model_version", "score", "result")
+    for each in ours.values():
+        about(each["result"]).pop("annotators", None)
     return [
         {
             "data": task["data"],

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -69,8 +68,21 @@ class Regions:
         about = (Question(detail.frame.name, detail.labels) for detail in self.details)
         return (Question(self.name, (*self.labels, NO_REGION)), *about)
 
-    def read(self, result: Sequence[Item]) -> list[Region]:
-        """The regions somebody drew, one for each label of each; what has no form or no known label is passed over."""
+    def size(self, results: Iterable[Sequence[Item]]) -> tuple[float, float] | None:
+        """The size of a task's image that most of its boxes name: all are measured by one, whoever drew them."""
+        if self.shape != "box":
+            return None
+        sizes = Counter(
+            _size(item)
+            for result in results
+            for item in result
+            if isinstance(item, dict) and item.get("from_name") == self.name
+        )
+        return max(sizes, key=lambda size: (size is not None, sizes[size], size or (0.0, 0.0)), default=None)
+
+    def read(self, result: Sequence[Item], size: tuple[float, float] | None = None) -> list[Region] | None:
+        """The regions somebody drew, one for each label of each; None where any of them cannot be read, or has no label
+        that is known: who said something else has not said that there is nothing."""
         proper = [item for item in result if isinstance(item, dict) and isinstance(item.get("value"), dict)]
         about: dict[Any, list[Item]] = defaultdict(list)  # by the id that items about one region share
         for item in proper if self.details else ():
@@ -78,14 +90,18 @@ class Regions:
                 about[item["id"]].append(item)
         found = []
         for item in proper:
-            extent = self._extent(item) if item.get("from_name") == self.name else None
-            if extent is not None:
-                labels = (texts(item["value"].get(self.key)) or []) if self.key else [REGION]
-                same = about[item["id"]] if isinstance(item.get("id"), str) else []
-                known = {detail.frame.name: detail.read(same) for detail in self.details}
-                details = {name: label for name, label in known.items() if label is not None}
-                found += [Region(extent, label, details, item) for label in labels if label in self.labels]
-        return found
+            if item.get("from_name") != self.name:
+                continue
+            item = item if size is None else {**item, "original_width": size[0], "original_height": size[1]}
+            extent = self._extent(item)
+            labels = (texts(item["value"].get(self.key)) or []) if self.key else [REGION]
+            if extent is None or not labels or not set(labels) <= set(self.labels):
+                return None
+            same = about[item["id"]] if isinstance(item.get("id"), str) else []
+            known = {detail.frame.name: detail.read(same) for detail in self.details}
+            details = {name: label for name, label in known.items() if label is not None}
+            found += [Region(extent, label, details, item) for label in labels]
+        return None if len(proper) < len(result) else found
 
     def write(
         self,
@@ -125,6 +141,8 @@ def _read_hypertext(item: Item) -> Span:
     """By the places in the text as a whole; by those in one element where only they are known."""
     value = item["value"]
     whole = value.get("globalOffsets")
+    if not {"start", "end", "startOffset", "endOffset"} <= value.keys():
+        raise ValueError("no place in an element")
     if whole:
         return Span(_whole(whole["start"]), _whole(whole["end"]))
     within = f"{value['start']} {value['end']}"
@@ -202,15 +220,25 @@ def _span(region: Region) -> Span:
 
 def _scale(item: Item) -> tuple[float, float]:
     """Pixels in a percent of the image's width and height; the same for both where the size is unknown."""
-    width, height = (float(item.get(name) or 0) for name in ("original_width", "original_height"))
-    known = width > 0 and height > 0 and math.isfinite(width + height)
-    return (width / 100, height / 100) if known else (1.0, 1.0)
+    width, height = _size(item) or (100.0, 100.0)
+    return width / 100, height / 100
+
+
+def _size(item: Item) -> tuple[float, float] | None:
+    try:
+        width, height = float(item["original_width"]), float(item["original_height"])
+    except (KeyError, TypeError, ValueError):
+        return None
+    return (width, height) if 0 < width < FAR and 0 < height < FAR else None
 
 
 def _whole(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise ValueError("no whole number")
-    return int(value)
+    number = int(value)
+    if not 0 <= number < FAR:
+        raise ValueError("no place in a text")
+    return number
 
 
 _READERS: dict[str, Callable[[Item], Extent]] = {

@@ -10,6 +10,7 @@ import base64
 import json
 import random
 import time
+import weakref
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
@@ -52,6 +53,7 @@ class Http:
         self._is_refresh_token = _is_jwt(key)
         self._access, self._access_until = "", 0.0
         self._session = requests.Session()
+        weakref.finalize(self, self._session.close)
         self._verify = verify  # given with each request: of the session's, the environment would take the place
         self._session.headers["Accept"] = "application/json"
         self._timeout, self._sleep = timeout, sleep

@@ -127,11 +127,11 @@ def _all_projects(work: WorkList) -> Iterator[Finding]:
 
 
 def _controls(config: Any) -> Iterator[Finding]:
-    if config.controls:
-        names = ", ".join(control.name for control in config.controls)
-        yield Finding(GOOD, f"Aggregated are: {names}.")
+    names = [control.name for control in (*config.controls, *config.regions)]
+    if names:
+        yield Finding(GOOD, f"Aggregated are: {', '.join(names)}.")
     else:
-        yield Finding(BAD, "It has no categorical control, so there is nothing to aggregate.")
+        yield Finding(BAD, "It has no control that can be aggregated.")
     for each in config.left_out:
         yield Finding(NOTE, f"{each.name} ({each.tag}) is left out: {each.reason}.")
 

@@ -150,14 +150,16 @@ def _add_regions(
         )
     for control in crowd.config.regions:
         for task, by in sorted(seen.items()):
-            drawn = {annotator: control.read(items) for annotator, items in by.items()}
-            gold = control.read(known[task][0]) if len(known.get(task, ())) == 1 else None
-            for group in groups_of(control, task, drawn, gold, overlap):
+            size = control.size([*by.values(), *known.get(task, ())])
+            read = {annotator: control.read(items, size) for annotator, items in by.items()}
+            drawn = {annotator: regions for annotator, regions in read.items() if regions is not None}
+            gold = control.read(known[task][0], size) if len(known.get(task, ())) == 1 else None
+            for group in groups_of(control, task, drawn, gold, overlap) if drawn else ():
                 crowd.groups[group.unit] = group
-                for annotator in by:
+                for annotator in drawn:
                     for question, label in group.answers(annotator):
                         crowd.add(group.unit, annotator, question, label)
-                if gold is not None:
+                if gold is not None and not (gold and group.is_placeholder):
                     crowd.gold.update({(group.unit, question): label for question, label in group.known()})
         crowd.label_set.update({asked.name: list(asked.labels) for asked in control.questions})
 

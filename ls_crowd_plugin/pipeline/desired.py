@@ -55,7 +55,8 @@ def desired_predictions(
             if group.missed:
                 continue
             name = group.control.name
-            text = (texts or {}).get(task, {}).get(group.control.frame.to_name)
+            shown = (texts or {}).get(task, {}) if group.control.shape == "span" else {}
+            text = shown.get(group.control.frame.to_name)
             found, sure = _region(group, findings, weights, len(who[task]), text)
             items += found
             confidence |= {question: min(p, confidence.get(question, 1.0)) for question, p in sure.items()}

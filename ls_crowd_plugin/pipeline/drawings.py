@@ -33,6 +33,10 @@ class Group:
     def unit(self) -> Unit:
         return (self.task, self.control.name, self.number)
 
+    @property
+    def is_placeholder(self) -> bool:
+        return not self.members and not self.missed
+
     def answers(self, annotator: int) -> Iterator[tuple[str, str]]:
         """Question and label, as said by somebody who saw the task."""
         region = self.members.get(annotator)

@@ -30,7 +30,8 @@ def find(
     if apart:
         asked = [control.questions for control in crowd.config.controls]
         asked += [control.questions for control in crowd.config.regions]
-        controls = [{question.name for question in questions} & answered for questions in asked]
+        names = [{question.name for question in questions} & answered for questions in asked]
+        controls = [own.difference(*names[:place]) for place, own in enumerate(names)]  # each question once
     fits = [crowd.of(names) for names in controls if names]
     named = crowd.named() if crowd.groups else None
     judging = [named] if named is not None and named.tasks else []
@@ -52,22 +53,39 @@ class Findings:
         self._of = {row["question"]: part for part in parts for row in part.tasks}
 
     def lifted(self, unit: Unit, question: str) -> tuple[str, float]:
-        """Label and confidence by what the crowd says, gold or not."""
+        """Label and confidence by what the crowd says, gold or not, all by one fit: nothing tells gold from others."""
+        return self._decided(self._of[question].alike, unit, question, alike=True)
+
+    def unseen(self, unit: Unit, question: str) -> tuple[str, float]:
+        """The same, of gold by fits that did not know it: to be compared with it."""
+        return self._decided(self._of[question], unit, question, alike=False)
+
+    def posterior(self, unit: Unit, question: str) -> dict[str, float]:
+        """Label → probability; gold is certain."""
+        return self._posterior(self._of[question], unit, question, alike=False, lift_gold=False)
+
+    def _decided(self, part: Consensus, unit: Unit, question: str, alike: bool) -> tuple[str, float]:
         if not self._is_named(unit, question):
-            return self._of[question].lifted((unit, question))
-        found = self.posterior(unit, question, lift_gold=True)
-        there = {label: p for label, p in found.items() if label != NO_REGION}
-        label = NO_REGION if found[NO_REGION] > 0.5 else max(there, key=lambda name: (there[name], name))
+            return part.lifted((unit, question))
+        found = self._posterior(part, unit, question, alike, lift_gold=True)
+        if found[NO_REGION] > 0.5:
+            return NO_REGION, found[NO_REGION]
+        names = self._names(alike)
+        label = names.lifted((unit, question))[0]
         return label, found[label]
 
-    def posterior(self, unit: Unit, question: str, lift_gold: bool = False) -> dict[str, float]:
-        """Label → probability; gold is certain, unless it is lifted."""
-        found: dict[str, float] = self._of[question].posterior((unit, question), lift_gold)
+    def _posterior(self, part: Consensus, unit: Unit, question: str, alike: bool, lift_gold: bool) -> dict[str, float]:
+        found: dict[str, float] = part.posterior((unit, question), lift_gold)
         if not self._is_named(unit, question):
             return found
-        named = {} if self._judge is None else self._judge.posterior((unit, question), lift_gold)
+        named = self._names(alike).posterior((unit, question), lift_gold)
         there = 1 - found[NO_REGION]
         return {label: p if label == NO_REGION else there * named[label] for label, p in found.items()}
+
+    def _names(self, alike: bool) -> Consensus:
+        """The fit of those who drew."""
+        judge = self._judge or self.parts[0]
+        return judge.alike if alike else judge
 
     @cached_property
     def labels(self) -> dict[Key, str]:
@@ -77,6 +95,11 @@ class Findings:
             for part in self.parts
             for key, label in part.labels.items()
         }
+
+    @cached_property
+    def confidence(self) -> dict[Key, float]:
+        """(Task, question) → probability that its label is right, 1 for gold; of questions about whole tasks."""
+        return {key: sure for part in self.parts for key, sure in part.confidence.items()}
 
     @cached_property
     def difficulty(self) -> dict[Key, float | None]:
@@ -109,7 +132,7 @@ class Findings:
     @property
     def summary(self) -> dict[str, Any]:
         """The facts a person wants, ready for JSON."""
-        confidence = [sure for part in self.parts for sure in part.confidence.values()]
+        confidence = [self.lifted(*key)[1] for key in self.labels]
         verdicts = Counter(row["verdict"] for row in self.people.values())
         return {
             "annotators": len(self.people),
@@ -164,7 +187,8 @@ def _one(rows: list[Mapping[str, Any]]) -> dict[str, Any]:
 def _judged(row: dict[str, Any], by: Mapping[str, Any] | None) -> dict[str, Any]:
     """Somebody who draws: whether they are contrary is for the fit of names to say."""
     if by is None:  # who never drew can have avoided nothing
-        return {**row, "verdict": "random"} if row["verdict"] == "contrary" else row
+        verdict = "random" if row["verdict"] == "contrary" else row["verdict"]
+        return {**row, "adversary_probability": 0.0, "verdict": verdict}
     decided = row["verdict"] if "contrary" not in (row["verdict"], by["verdict"]) else by["verdict"]
     return {**row, "adversary_probability": by["adversary_probability"], "verdict": decided}
 

@@ -52,9 +52,9 @@ def insight(crowd: Crowd, findings: Findings) -> Insight:
 
 def _label(crowd: Crowd, findings: Findings, key: Key, voices: list[tuple[int, str]]) -> dict[str, Any]:
     votes = Counter(label for _, label in voices).most_common()
-    alone = len(votes) == 1 or votes[0][1] > votes[1][1]
-    posterior = findings.posterior(*key)
     label = findings.labels[key]
+    posterior = _posterior(crowd, findings, key, label)
+    tied = [name for name, count in votes if count == votes[0][1]]
     trusted = {label for annotator, label in voices if findings.people[annotator]["verdict"] == "trusted"}
     likely = sorted(((p, name) for name, p in posterior.items() if p >= LEAST_SHOWN), reverse=True)
     group = crowd.groups.get(key[0])
@@ -66,19 +66,31 @@ def _label(crowd: Crowd, findings: Findings, key: Key, voices: list[tuple[int, s
         "confidence": posterior[label],
         "difficulty": findings.difficulty[key],
         "answers": len(voices),
-        "plurality": votes[0][0] if alone else None,
+        "plurality": tied[0] if len(tied) == 1 else None,
         "gold": crowd.gold.get(key),
         "disputed": len(trusted) > 1,
         "said": json.dumps(voices, ensure_ascii=False),
         "posterior": json.dumps({name: rounded(p) for p, name in likely[:MOST_LABELS]}, ensure_ascii=False),
-        "region": None if group is None or not group.members else json.dumps(_region(findings, group, label)),
+        "region": None if group is None or not group.members else json.dumps(_region(findings, group)),
         "unit": key[0],
+        "lifted": findings.lifted(*key)[1],
+        "tied": tied,
         "voices": voices,  # for the rest of this module; the table has them as JSON
     }
 
 
-def _region(findings: Findings, group: Group, label: str) -> dict[str, Any]:
+def _posterior(crowd: Crowd, findings: Findings, key: Key, label: str) -> dict[str, float]:
+    """Label → probability; of two labels one tells the other, which saves much where there are many such questions."""
+    labels = crowd.label_set[key[1]]
+    if key[0] in crowd.groups or len(labels) != 2:
+        return findings.posterior(*key)
+    sure = findings.confidence[key]
+    return {each: sure if each == label else 1 - sure for each in labels}
+
+
+def _region(findings: Findings, group: Group) -> dict[str, Any]:
     """Where a region is, as Label Studio would have it."""
+    label = findings.labels[group.unit, group.control.name]
     weights = {annotator: float(findings.people[annotator]["weight"] or 0.0) for annotator in group.members}
     extent, regions = group.merged(label, weights)
     item = group.control.write("", extent, label, {}, regions, None)[0]
@@ -176,8 +188,8 @@ def _charts(crowd: Crowd, findings: Findings, labels: Sequence[Mapping[str, Any]
         "questions": crowd.label_set,
         "confidence": _histogram([row["confidence"] for row in undecided], 0.0, 1.0),
         "difficulty": _histogram(hard, min(hard), max(hard)) if hard else None,
-        "calibration": _calibration(findings, labels),
-        "gold": _against_gold(findings, labels),
+        "calibration": _calibration(crowd, findings, labels),
+        "gold": _against_gold(crowd, findings, labels),
         "over_time": _over_time([each.created_at for each in crowd.counted.values()]),
         "cost": _cost(crowd, labels),
         "label_counts": _label_counts(labels),
@@ -191,16 +203,25 @@ def _histogram(values: Sequence[float], low: float, high: float) -> dict[str, An
     return {"low": rounded(low), "high": rounded(high), "counts": counts.tolist()}
 
 
-def _calibration(findings: Findings, labels: Sequence[Mapping[str, Any]]) -> list[list[float | int | None]]:
-    """Points [mean confidence with gold lifted, share right, how many], of gold labels, about equally many in each."""
-    judged = []
-    for row in labels:
-        if row["gold"] is not None:
-            label, confidence = findings.lifted(row["unit"], row["question"])
-            judged.append((confidence, label == row["gold"]))
-    judged.sort()
-    bins = min(8, len(judged) // 10) or 1
-    groups = [judged[position * len(judged) // bins : (position + 1) * len(judged) // bins] for position in range(bins)]
+def _calibration(
+    crowd: Crowd, findings: Findings, labels: Sequence[Mapping[str, Any]]
+) -> list[list[float | int | None]]:
+    """Points [mean confidence with gold lifted, share right, how many], of gold labels, about equally many in each;
+    labels that are equally sure are in one."""
+    judged = [
+        (confidence, label == row["gold"])
+        for row in labels
+        if row["gold"] is not None
+        for label, confidence in [findings.unseen(row["unit"], row["question"])]
+    ]
+    judged += [(findings.unseen(group.unit, group.control.name)[1], False) for group in _missed(crowd)]
+    judged.sort(key=lambda each: each[0])
+    least = len(judged) / (min(8, len(judged) // 10) or 1)
+    groups: list[list[tuple[float, bool]]] = []
+    for each in judged:
+        if not groups or (len(groups[-1]) >= least and each[0] > groups[-1][-1][0]):
+            groups.append([])
+        groups[-1].append(each)
     return [
         [
             rounded(statistics.fmean(sure for sure, _ in group)),
@@ -208,15 +229,21 @@ def _calibration(findings: Findings, labels: Sequence[Mapping[str, Any]]) -> lis
             len(group),
         ]
         for group in groups
-        if group
     ]
 
 
-def _against_gold(findings: Findings, labels: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """How many gold labels the crowd gets right, not being told, and how many the most frequent answer does."""
+def _against_gold(crowd: Crowd, findings: Findings, labels: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """How many gold labels the crowd gets right, not being told, and how many the most frequent answer does; where
+    several are equally frequent, it does by chance."""
     judged = [row for row in labels if row["gold"] is not None]
-    right = sum(findings.lifted(row["unit"], row["question"])[0] == row["gold"] for row in judged)
-    return {"labels": len(judged), "right": right, "plurality": sum(row["plurality"] == row["gold"] for row in judged)}
+    right = sum(findings.unseen(row["unit"], row["question"])[0] == row["gold"] for row in judged)
+    plurality = sum(1 / len(row["tied"]) for row in judged if row["gold"] in row["tied"])
+    return {"labels": len(judged) + len(_missed(crowd)), "right": right, "plurality": round(plurality, 1)}
+
+
+def _missed(crowd: Crowd) -> list[Group]:
+    """Gold regions that nobody drew."""
+    return [group for group in crowd.groups.values() if group.missed]
 
 
 def _over_time(times: Sequence[str]) -> dict[str, Any] | None:
@@ -244,7 +271,7 @@ def _cost(crowd: Crowd, labels: Sequence[Mapping[str, Any]]) -> list[list[int]]:
     """Rows [answers on a task, tasks with so many, settled ones among them]."""
     surest: dict[int, float] = {}
     for row in labels:
-        surest[row["task"]] = min(surest.get(row["task"], 1.0), row["confidence"])
+        surest[row["task"]] = min(surest.get(row["task"], 1.0), row["lifted"])
     tasks, settled = (
         Counter(crowd.answered[task] for task in surest),
         Counter(crowd.answered[task] for task, sure in surest.items() if sure >= SETTLED),
@@ -264,8 +291,10 @@ def _label_counts(labels: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, li
 
 def _agreement(labels: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Krippendorff's alpha of every question, and for pairs of annotators how many questions both answered and how
-    many of those alike."""
+    many of those alike. Of regions, what those who drew them call them: that two did not draw what a third did says
+    nothing of the two."""
     by_question: dict[str, list[list[str]]] = defaultdict(list)
+    labels = [{**row, "voices": [each for each in row["voices"] if each[1] != NO_REGION]} for row in labels]
     for row in labels:
         by_question[row["question"]].append([label for _, label in row["voices"]])
     answers = Counter(annotator for row in labels for annotator, _ in row["voices"])

@@ -157,7 +157,7 @@ def _seen(task: dict[str, Any], gold_field: str, shown: Shown) -> tuple[Task, li
             id=int(each["id"]),
             task=int(task["id"]),
             annotator=_person(each.get("completed_by")),
-            result=json.dumps(each.get("result") or [], ensure_ascii=False, separators=(",", ":")),
+            result=_json(each.get("result") or [], separators=(",", ":")),
             skipped=bool(each.get("was_cancelled")),
             ground_truth=bool(each.get("ground_truth")),
             copied=bool(each.get("parent_prediction") or each.get("parent_annotation")),
@@ -180,10 +180,15 @@ def _seen(task: dict[str, Any], gold_field: str, shown: Shown) -> tuple[Task, li
         updated_at=str(task["updated_at"]),
         overlap=int(task.get("overlap") or 1),
         is_labeled=bool(task.get("is_labeled")),
-        known=None if known in (None, "") else json.dumps(known, ensure_ascii=False, sort_keys=True),
-        data=json.dumps(texts, ensure_ascii=False) if texts else None,
+        known=None if known in (None, "") else _json(known, sort_keys=True),
+        data=_json(texts) if texts else None,
     )
     return seen, annotations
+
+
+def _json(value: Any, **how: Any) -> str:
+    """As text that a database takes: of half a character, which a browser may leave, it would take nothing at all."""
+    return json.dumps(value, ensure_ascii=False, **how).encode("utf-8", "replace").decode()
 
 
 def _person(value: Any) -> int | None:

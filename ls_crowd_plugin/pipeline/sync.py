@@ -37,6 +37,10 @@ Told = Callable[[str, int, int], None]  # stage, done, total
 COMPARE_SECONDS = 3600.0
 
 
+class Superseded(CrowdError):
+    """Something newer is to be done in the project, and the rest of this pass with it."""
+
+
 @dataclass(frozen=True)
 class Options:
     """How a pass is to be done."""
@@ -103,7 +107,7 @@ def sync(
 ) -> Report:
     """Makes our predictions in Label Studio a function of its present annotations.
 
-    `may_end` is called where a pass may well end because a newer one is waiting, and raises if it should.
+    `may_end` is called where a pass may well end because a newer one is waiting, and raises Superseded if it should.
     """
     this = _Pass(studio, engine, project, options, told, may_end)
     with this.timed("pull"):
@@ -172,10 +176,10 @@ def _changed(this: _Pass, pulled: Pulled, fingerprint: str) -> Report:
         with this.timed("write"):
             try:
                 written = _write(this, pulled, desired, plan)
-            finally:  # also where the rest is left to another pass, people are to see what this one found
-                seen = insight(crowd, findings)
-                with this.engine.begin() as connection:
-                    found.remember(connection, this.project, summary, seen.charts, seen.labels, seen.annotators)
+            except Superseded:  # the rest is left to another pass, but people are to see what this one found
+                _tell(this, crowd, findings, summary)
+                raise
+            _tell(this, crowd, findings, summary)
             with this.engine.begin() as connection:
                 stands = {each.task: each.digest for each in desired if each.task not in written.refused}
                 passes.remember_written(connection, this.project, stands)
@@ -187,6 +191,13 @@ def _changed(this: _Pass, pulled: Pulled, fingerprint: str) -> Report:
     return Report(
         this.project, title, pulled, plan, written, Copied(), summary, warnings, this.seconds, findings=findings
     )
+
+
+def _tell(this: _Pass, crowd: Crowd, findings: Findings, summary: dict[str, Any]) -> None:
+    """Keeps for people to look at what was found."""
+    seen = insight(crowd, findings)
+    with this.engine.begin() as connection:
+        found.remember(connection, this.project, summary, seen.charts, seen.labels, seen.annotators)
 
 
 def _name_people(this: _Pass, findings: Findings) -> None:

@@ -19,16 +19,12 @@ from ..store import Claim, WorkList
 from ..store.work import ALIVE_SECONDS, LEASE_SECONDS
 from .hold import Busy, free_what_the_dead_hold, holding, own_name
 from .poll import poll
-from .sync import Options, Report, sync
+from .sync import Options, Report, Superseded, sync
 
 IDLE_SECONDS = 0.1  # how soon an idle worker sees that something is due
 WRITING_SECONDS = 3.0  # that a pass may change predictions before something newer gets its turn
 OUTAGE_SECONDS = 60.0  # at most until a project is tried again that failed because of Label Studio
 GRACE_SECONDS = 20.0  # how long a pass may go on after the worker was told to stop
-
-
-class Superseded(CrowdError):
-    """Something newer is to be done in the project, and the rest of this pass with it."""
 
 
 class Stopped(CrowdError):

@@ -17,6 +17,7 @@ Row = dict[str, Any]
 
 TASK_ORDERS = ("least sure", "surest", "hardest", "most answers")
 TASK_FILTERS = ("all", "unsettled", "settled", "disputed", "differs from plurality", "gold")
+MOST_AT_ONCE = 10_000  # rows written in one go
 EXCERPT = 300  # letters of a task's text, for people to recognise it
 
 
@@ -42,9 +43,12 @@ def remember(
     upsert(connection, tables.finding, {"project": project, **row}, row)
     for table, rows in ((tables.label, labels), (tables.annotator, annotators)):
         connection.execute(delete(table).where(table.c.project == project))
-        names = [column.name for column in table.columns if column.name != "project"]
-        if rows:
-            kept = [{"project": project, **{name: each[name] for name in names}} for each in rows]
+        names = [column.name for column in table.columns if column.name not in ("project", "number")]
+        for start in range(0, len(rows), MOST_AT_ONCE):
+            kept = [
+                {"project": project, "number": start + place, **{name: each[name] for name in names}}
+                for place, each in enumerate(rows[start : start + MOST_AT_ONCE])
+            ]
             connection.execute(insert(table), kept)
 
 
@@ -80,7 +84,7 @@ def annotators(
     """A project's annotators without details, some of them if asked for, and how many there are."""
     table, users = tables.annotator, tables.user
     named = func.coalesce(users.c.name, "")
-    columns = [column for column in table.columns if column.name not in ("project", "detail")]
+    columns = [column for column in table.columns if column.name not in ("project", "number", "detail")]
     query = select(*columns, named.label("name")).select_from(table.outerjoin(users, users.c.id == table.c.annotator))
     query = query.where(table.c.project == project)
     if verdict:

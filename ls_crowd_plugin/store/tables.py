@@ -123,9 +123,10 @@ label = Table(
     "crowd_label",
     metadata,
     Column("project", Id, primary_key=True, autoincrement=False),
-    Column("task", Id, primary_key=True, autoincrement=False),
-    Column("question", String(500), primary_key=True),
-    Column("part", Integer, primary_key=True, autoincrement=False),  # 0 is the whole task, else one of its regions
+    Column("number", Integer, primary_key=True, autoincrement=False),  # a question may be too long for a key
+    Column("task", Id, nullable=False),
+    Column("question", Text, nullable=False),
+    Column("part", Integer, nullable=False),  # 0 is the whole task, else one of its regions
     Column("label", Text, nullable=False),
     Column("confidence", Float(53), nullable=False),
     Column("difficulty", Float(53)),
@@ -136,13 +137,14 @@ label = Table(
     Column("said", Text, nullable=False),  # JSON: pairs of annotator and label
     Column("posterior", Text, nullable=False),  # JSON: label → probability, the likely ones
     Column("region", Text),  # JSON: where it is
-    Index("crowd_label_by_confidence", "project", "confidence"),
+    Index("crowd_label_of_task", "project", "task"),
 )
 
 annotator = Table(
     "crowd_annotator",
     metadata,
     Column("project", Id, primary_key=True, autoincrement=False),
+    Column("number", Integer, nullable=False),
     Column("annotator", Id, primary_key=True, autoincrement=False),
     Column("answers", Integer, nullable=False),
     Column("gold_answers", Integer, nullable=False),

@@ -8,6 +8,7 @@ from flask import Flask, Response, jsonify, render_template, request
 from sqlalchemy import Engine
 from werkzeug.exceptions import HTTPException
 
+from ..log import LOG, line
 from ..store import WorkList
 from . import health, login, metrics, pages, receiver, views
 
@@ -64,7 +65,7 @@ def create_app(parts: Parts) -> Flask:
 
     @app.errorhandler(Exception)
     def fail(error: Exception) -> tuple[Response, int]:
-        app.logger.error("The service met an error of its own (%s).", type(error).__name__)
+        LOG.error(line("the service met an error of its own", path=request.path), exc_info=error)
         return jsonify(error="The service met an error of its own; its log says more."), 500
 
     @app.after_request

@@ -12,6 +12,7 @@ from ..store import Work, found, tables
 from ..store.gold import add_gold, list_gold, remove_gold
 from . import views
 from .login import behind_login, form_token, own_form
+from .receiver import LARGEST_ID
 
 if TYPE_CHECKING:
     from .app import Parts
@@ -20,6 +21,13 @@ PAGE = 50
 SOON_SECONDS = 20.0
 
 blueprint = Blueprint("pages", __name__)
+
+
+@blueprint.before_request
+def there_can_be_such() -> None:
+    """No database has a number as large as some addresses."""
+    if any(isinstance(value, int) and value > LARGEST_ID for value in (request.view_args or {}).values()):
+        abort(404, "There can be no such thing: the number is too large.")
 
 
 @blueprint.get("/")
@@ -120,7 +128,7 @@ def tasks(project: int) -> str:
 
 @blueprint.get("/project/<int:project>/task/<int:number>")
 @behind_login
-def task(project: int, number: int, problem: str = "") -> str:
+def task(project: int, number: int) -> str:
     with _parts().engine.connect() as connection:
         questions = _finding(connection, project).charts["questions"]
         labels = views.task_view(connection, project, number)
@@ -138,16 +146,15 @@ def task(project: int, number: int, problem: str = "") -> str:
             text=found.shown(connection, [number]).get(number, ""),
             regions=views.region_view(connection, number, labels),
             questions=questions,
-            problem=problem,
         )
 
 
 @blueprint.post("/project/<int:project>/task/<int:number>/gold")
 @behind_login
-def mark_gold(project: int, number: int) -> AnyResponse | tuple[str, int]:
+def mark_gold(project: int, number: int) -> AnyResponse:
     """Marks a label as gold, changes it or takes it back; the next pass, which begins at once, counts with it."""
     if not own_form():
-        return task(project, number, problem="The form was too old; nothing was changed. Try again."), 400
+        abort(400, "The form was too old, and nothing was changed; go back, load the page again, and try once more.")
     question, label = request.form.get("question", ""), request.form.get("label", "")
     parts = _parts()
     with parts.engine.begin() as connection:
@@ -158,7 +165,8 @@ def mark_gold(project: int, number: int) -> AnyResponse | tuple[str, int]:
             remove_gold(connection, project, [(number, question)])
         else:
             add_gold(connection, project, {(number, question): label})
-    parts.work.want(project)
+    if _work(project) is not None:  # a project that was disconnected stays so
+        parts.work.want(project)
     return redirect(url_for("pages.task", project=project, number=number))
 
 

@@ -122,7 +122,7 @@ def region_view(connection: Connection, task: int, labels: Sequence[View]) -> Vi
     """The regions of a task where they are: texts cut into marked and unmarked pieces, and boxes drawn."""
     there = [row for row in labels if _is_there(row)]
     texts = found.texts_of(connection, [task]).get(task, {})
-    spans = [row for row in there if row["region"]["shape"] in ("span", "hypertext")]
+    spans = [row for row in there if row["region"]["shape"] == "span"]
     drawn = [row for row in there if row["region"]["shape"] == "box"]
     first = drawn[0]["region"] if drawn else {}
     size = (float(first.get("original_width") or 100), float(first.get("original_height") or 100))
@@ -143,17 +143,13 @@ def _is_there(row: View) -> bool:
 
 def _pieces(text: str, rows: Sequence[View]) -> list[tuple[str, str]]:
     """The text in pieces, each with the labels of the spans it is in."""
-    places = [(*_place(row["region"]["value"]), row["label"]) for row in rows]
+    values = [(row["region"]["value"], row["label"]) for row in rows]
+    places = [(int(value["start"]), int(value["end"]), label) for value, label in values]
     cuts = sorted({0, len(text), *(min(cut, len(text)) for start, end, _ in places for cut in (start, end))})
     return [
         (text[start:end], ", ".join(label for first, last, label in places if first <= start and end <= last))
         for start, end in pairwise(cuts)
     ]
-
-
-def _place(value: Mapping[str, Any]) -> tuple[int, int]:
-    whole = value.get("globalOffsets") or value
-    return int(whole["start"]), int(whole["end"])
 
 
 def agreement_view(connection: Connection, finding: found.Finding) -> View:

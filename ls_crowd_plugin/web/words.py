@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
+CLEARLY = 0.5  # a weight, from which one says that it weighs
+
 VERDICTS = {
     "trusted": ("trusted", "These answers are right so often that they decide."),
     "ordinary": ("ordinary", "These answers are right often enough to count."),
@@ -35,22 +37,24 @@ def why(row: Mapping[str, Any], weights: Mapping[int, float | None]) -> str:
     for annotator, label in row["said"]:
         voices[label].append(weights.get(annotator) or 0.0)
     won = voices.pop(row["label"], [])
-    if not won:
-        return (
-            f"Nobody said “{row['label']}”, but those who answered tend to avoid the right label, and it is what they"
-            " left."
-        )
-    sentence = f"“{row['label']}” won with {_answers(len(won))} that {_weigh(won)} {sum(won):+.1f}"
     rest = sorted(voices.items(), key=lambda each: -sum(each[1]))[:3]
-    if rest:
-        others = "; ".join(
-            f"{_answers(len(them))} for “{label}” {_weigh(them)} {sum(them):+.1f}" for label, them in rest
-        )
-        sentence += f", against {others}"
-    sentence += "."
+    heaviest = max((sum(weights) for _, weights in rest), default=0.0)
+    if not won:
+        avoided = sum(sum(weights) for _, weights in rest) < -CLEARLY
+        reason = "those who answered tend to avoid the right label" if avoided else "the answers say next to nothing"
+        sentence = f"Nobody said “{row['label']}”, but {reason}, and it is what is left, or common."
+    else:
+        sentence = f"“{row['label']}” won with {_answers(len(won))} that {_weigh(won)} {sum(won):+.1f}"
+        sentence += f", against {'; '.join(_against(*each) for each in rest)}." if rest else "."
+        if heaviest > sum(won):
+            sentence += " How common each label is, and who mixes up which labels, decided."
     if row["plurality"] is not None and row["plurality"] != row["label"]:
         sentence += f" The most frequent answer was “{row['plurality']}”."
     return sentence
+
+
+def _against(label: str, weights: list[float]) -> str:
+    return f"{_answers(len(weights))} for “{label}” with {sum(weights):+.1f}"
 
 
 def _answers(number: int) -> str:
