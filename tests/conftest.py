@@ -41,8 +41,8 @@ _preparing: list[subprocess.Popen[str]] = []
 
 @pytest.hookimpl(tryfirst=True)  # before xdist looks for the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests with a real Label Studio are two groups, one for each of two processes: the first waits for it while the
-    other process does all other tests, and the second comes when those are done."""
+    """Tests with a real Label Studio are three groups for two processes: the first waits for it while the other process
+    does all other tests, and the others come when those are done."""
     for item in items:
         if _needs_studio(item):
             item.add_marker(pytest.mark.xdist_group(f"studio {_turn(item)}"))
@@ -59,7 +59,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def _turn(item: pytest.Item) -> int:
     if not _needs_studio(item):
         return 1
-    return 0 if item.path.name in ("test_label_studio_service.py", "test_label_studio_connect.py") else 2
+    name = item.path.stem.removeprefix("test_label_studio").strip("_")
+    return {"service": 0, "connect": 0, "dashboard": 3, "demo": 3, "readme": 3, "regions": 3}.get(name, 2)
 
 
 def _needs_studio(item: pytest.Item) -> bool:

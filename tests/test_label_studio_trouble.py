@@ -473,7 +473,7 @@ def test_a_project_that_cannot_be_aggregated_does_not_keep_the_others_back(
         f"Project {hopeless.id} was not done: Project {hopeless.id} has no control that can be aggregated"
         in done.stderr
     )
-    assert "l (Labels)" in done.stderr
+    assert "remark (TextArea)" in done.stderr
     assert f"Project {empty.id} has no answers yet" in done.stderr
     assert "Project 987654 was not done" in done.stderr
     assert len(project.predictions()) == 24
