@@ -13,7 +13,7 @@ test: $(ENVIRONMENT)/installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest --numprocesses 2 --dist loadgroup --no-loadscope-reorder
+	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 demo: $(ENVIRONMENT)/installed
 	@$(BIN)/python -m ls_crowd_plugin demo

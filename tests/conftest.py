@@ -39,13 +39,9 @@ STUDIO_HOME = Path(__file__).parent.parent / ".label-studio"
 _preparing: list[subprocess.Popen[str]] = []
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist looks for the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests with a real Label Studio are three groups for two processes: the first waits for it while the other process
-    does all other tests, and the others come when those are done."""
-    for item in items:
-        if _needs_studio(item):
-            item.add_marker(pytest.mark.xdist_group(f"studio {_turn(item)}"))
+    """Files go to two processes one after another: the first waits for Label Studio while the other process does those
+    that need none, and the rest come when these are done."""
     items.sort(key=_turn)
 
 
@@ -59,8 +55,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def _turn(item: pytest.Item) -> int:
     if not _needs_studio(item):
         return 1
-    name = item.path.stem.removeprefix("test_label_studio").strip("_")
-    return {"service": 0, "connect": 0, "dashboard": 3, "demo": 3, "readme": 3, "regions": 3}.get(name, 2)
+    return 0 if item.path.name == "test_label_studio_service.py" else 2
 
 
 def _needs_studio(item: pytest.Item) -> bool:

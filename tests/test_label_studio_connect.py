@@ -71,7 +71,7 @@ def test_makes_webhook_tabs_and_consensus(owner: Http, project: Project, run: Ru
         True,
         ["X-LS-Crowd-Secret"],
     )
-    assert set(remains(owner, project)["tabs"]) == {"Default", *TABS}
+    assert set(remains(owner, project)["tabs"]) == {"Default", *TABS, "Consensus: good", "Consensus: bad"}
     assert hook["headers"]["X-LS-Crowd-Secret"] not in said
 
 
@@ -106,6 +106,9 @@ def test_the_tabs_show_what_they_say(owner: Http, project: Project, run: Run) ->
         task for task, (found,) in project.predictions().items() if found["result"][0]["meta"]["crowd"].get("disputed")
     }
     assert {int(task["id"]) for task in shown("Disputed by trusted annotators")} == disputed
+    for label in ("good", "bad"):
+        labelled = {task for task, said in project.labels().items() if said["mood"] == label}
+        assert {int(task["id"]) for task in shown(f"Consensus: {label}")} == labelled
 
 
 def test_may_serve_uncertain_tasks_first(owner: Http, project: Project, run: Run) -> None:
@@ -135,3 +138,22 @@ def test_disconnecting_without_purging_keeps_predictions(owner: Http, project: P
     assert len(project.predictions()) == 30
     assert remains(owner, project)["webhooks"] == []
     assert run("disconnect", project.id)[0] == 0
+
+
+def test_a_label_studio_that_calls_no_private_address_is_told_how_to(
+    label_studio: Server, run: Run, tmp_path: Path
+) -> None:
+    """As Label Studio is by default: the tabs are made, and polling does the rest."""
+    guarded = Server(label_studio.home, tmp_path / "guarded", environment={"SSRF_PROTECTION_ENABLED": "true"})
+    with guarded as server:
+        http = Http(server.url, server.key)
+        first, second = people(http, 2)
+        answers = [{first: {"mood": "good"}, second: {"mood": "bad"}}] * 3
+        project = make_project(http, MOOD, answers, overlap=2)
+        settings = {"LABEL_STUDIO_URL": server.url, "LABEL_STUDIO_API_KEY": server.key, "LS_CROWD_TASK_META": "off"}
+        code, _, warned = run("connect", project.id, **settings)
+        assert code == 0
+        assert "unless it runs with SSRF_PROTECTION_ENABLED=false" in warned
+        assert LabelStudio(http).webhooks(project.id) == []
+        assert set(TABS) <= {str(tab["data"].get("title")) for tab in LabelStudio(http).tabs(project.id)}
+        assert len(project.predictions()) == 3

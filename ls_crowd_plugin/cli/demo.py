@@ -49,7 +49,8 @@ def demo(home: Path | None, reset: bool, check: bool) -> None:
     with _busy("Preparing Label Studio"):
         prepare(home, click.echo)
     click.echo("Starting Label Studio and the service.")
-    signal.signal(signal.SIGTERM, _interrupt)
+    for number in (signal.SIGTERM, signal.SIGINT):  # also where a shell has it started with Ctrl-C ignored
+        signal.signal(number, _interrupt)
     password, secret = _kept(folder / "password.txt"), _kept(folder / SECRET_FILE)
     with (
         Server(home, folder / "label-studio", port=_port(8080)) as server,

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Engine
 
+from ..controls import read_config
 from ..errors import LabelStudioError, NotAllowed, Rejected
 from ..labelstudio import LabelStudio
 from ..settings import SECRET_HEADER
@@ -17,6 +18,8 @@ from .write import is_ours
 
 UNCERTAIN_FIRST = "Uncertainty sampling"  # by ascending score, in Label Studio's own words
 SETTLED = 0.95
+LABEL_TAB = "Consensus: "
+MOST_LABEL_TABS = 6
 _HIDDEN = [
     f"tasks:{name}"
     for name in (
@@ -56,7 +59,7 @@ def connect(
     facts = studio.project(project)
     found = Connected()
     _connect_webhook(studio, project, f"{address}/webhook/{project}", secret, found)
-    _connect_tabs(studio, project, found)
+    _connect_tabs(studio, project, {**TABS, **_label_tabs(str(facts["label_config"]))}, found)
     if uncertain_first and facts.get("sampling") != UNCERTAIN_FIRST:
         with engine.begin() as connection:
             passes.remember_settings(connection, project, facts, {"sampling": UNCERTAIN_FIRST})
@@ -76,7 +79,7 @@ def disconnect(
         studio.delete_webhook(int(hook["id"]))
         found.done.append(f"The webhook to {hook['url']} is gone.")
     for tab in studio.tabs(project):
-        if _title(tab) in TABS:
+        if _title(tab) in TABS or _title(tab).startswith(LABEL_TAB):
             studio.delete_tab(int(tab["id"]))
             found.done.append(f"The tab {_title(tab)!r} is gone.")
     _restore(studio, engine, project, found)
@@ -124,11 +127,11 @@ def _connect_webhook(studio: LabelStudio, project: int, url: str, secret: str, f
         found.done.append(f"The webhook to {url} is made.")
 
 
-def _connect_tabs(studio: LabelStudio, project: int, found: Connected) -> None:
+def _connect_tabs(studio: LabelStudio, project: int, tabs: dict[str, dict[str, Any]], found: Connected) -> None:
     there = {_title(tab) for tab in studio.tabs(project)}
     if not there:  # the first tab made by a program would take the place of the one people expect
         studio.create_tab(project, {"title": "Default", "type": "list", "target": "tasks"})
-    for title, body in TABS.items():
+    for title, body in tabs.items():
         if title not in there:
             studio.create_tab(project, {"title": title, "type": "list", "target": "tasks", **body})
             found.done.append(f"The tab {title!r} is made.")
@@ -153,6 +156,23 @@ TABS: dict[str, dict[str, Any]] = {
         **_COLUMNS,
     },
 }
+
+
+def _label_tabs(label_config: str) -> dict[str, dict[str, Any]]:
+    """One for each label, where the project asks one question with few of them; found by how results are stored, which
+    is plain for plain letters only."""
+    questions = read_config(label_config).questions
+    if len(questions) != 1 or len(questions[0].labels) > MOST_LABEL_TABS:
+        return {}
+    return {
+        f"{LABEL_TAB}{label}": {
+            "ordering": ["tasks:predictions_score"],
+            **_filter("predictions_results", "contains", "String", json.dumps([label])),
+            **_COLUMNS,
+        }
+        for label in questions[0].labels
+        if label.isascii()
+    }
 
 
 def _hooks(studio: LabelStudio, project: int, url: str) -> list[dict[str, Any]]:
