@@ -1,6 +1,6 @@
 # make test    every test and check          make demo    a real Label Studio with a simulated crowd
 # make soak    the long versions of tests    make bench   what benchmarks/ needs besides
-# make format  rewrites the code in style    make clean   removes what make has made
+# make format  rewrites the code in style    make clean   removes that, but not .label-studio
 
 PYTHON ?= python3
 ENVIRONMENT := .venv

@@ -88,7 +88,11 @@ SETTINGS = (
         "off leaves people's scores out of what is written into Label Studio",
         ("on", "off"),
     ),
-    Setting("LS_CROWD_HOST", "127.0.0.1", "where the service listens; 0.0.0.0 is everywhere"),
+    Setting(
+        "LS_CROWD_HOST",
+        "127.0.0.1",
+        "where the service listens; 0.0.0.0 is everywhere, and then LS_CROWD_PUBLIC_URL is needed",
+    ),
     Setting("LS_CROWD_PORT", "9090", "the port it listens at", least=1),
     Setting("LS_CROWD_PUBLIC_URL", "", "where Label Studio reaches the service; empty is made of host and port"),
     Setting(

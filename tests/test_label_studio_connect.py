@@ -72,7 +72,9 @@ def test_makes_webhook_tabs_and_consensus(owner: Http, project: Project, run: Ru
         ["X-LS-Crowd-Secret"],
     )
     assert set(remains(owner, project)["tabs"]) == {"Default", *TABS, "Consensus: good", "Consensus: bad"}
-    assert hook["headers"]["X-LS-Crowd-Secret"] not in said
+    secret = hook["headers"]["X-LS-Crowd-Secret"]
+    assert said.count(secret) == 1, "a secret that was made is shown once"
+    assert secret not in run("connect", project.id)[1]
 
 
 def test_again_changes_nothing(owner: Http, project: Project, run: Run) -> None:
@@ -138,6 +140,7 @@ def test_disconnecting_without_purging_keeps_predictions(owner: Http, project: P
     assert len(project.predictions()) == 30
     assert remains(owner, project)["webhooks"] == []
     assert run("disconnect", project.id)[0] == 0
+    assert "will take it on again" in run("disconnect", project.id, LS_CROWD_PROJECTS="all")[2]
 
 
 def test_a_label_studio_that_calls_no_private_address_is_told_how_to(

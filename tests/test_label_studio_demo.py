@@ -51,8 +51,8 @@ def test_goes_on_annotating_until_it_is_stopped(label_studio: Server) -> None:
         for address in addresses:
             assert not _answers(address)
     finally:
-        process.kill()
-        process.wait()
+        process.terminate()  # what it started would outlive a kill
+        process.wait(90)
         process.stdout.close()
 
 

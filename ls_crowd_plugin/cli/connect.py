@@ -17,7 +17,7 @@ def connect(project: int, uncertain_first: bool) -> None:
     from ..pipeline.checks import GOOD, check_project
     from ..pipeline.connect import connect as connect_project
     from ..pipeline.hold import own_name
-    from ..settings import read_settings
+    from ..settings import SECRET_HEADER, read_settings
     from ..store.secrets import kept_secret
     from .doctor import SIGNS
     from .parts import databases, label_studio, options_of
@@ -26,7 +26,11 @@ def connect(project: int, uncertain_first: bool) -> None:
     settings = read_settings()
     studio = label_studio(settings)
     with databases(settings) as (engine, work):
-        secret = settings.webhook_secret or kept_secret(engine, "webhook secret")[0]
+        secret, is_new = settings.webhook_secret, False
+        if not secret:
+            secret, is_new = kept_secret(engine, "webhook secret")
+        if is_new:
+            click.echo(f"Webhook secret (header {SECRET_HEADER}), shown this once: {secret}")
         connected = connect_project(
             studio,
             engine,

@@ -20,6 +20,8 @@ def disconnect(project: int, purge: bool) -> None:
         connected = disconnect_project(
             label_studio(settings), engine, work, project, address=settings.public_url, purge=purge
         )
+    if settings.all_projects or project in settings.projects:
+        connected.troubles.append(f"LS_CROWD_PROJECTS names project {project}, so the service will take it on again.")
     for sentence in connected.done:
         click.echo(sentence)
     for sentence in connected.troubles:

@@ -68,7 +68,7 @@ def check_project(
     yield Finding(GOOD, f"Project {project} is there: {facts['title']!r} with {facts['task_number']} tasks.")
     yield from _controls(config)
     secret = settings.webhook_secret or known_secret(engine, "webhook secret")
-    yield from _webhooks(settings, studio, secret, project)
+    yield from _webhooks(settings, studio, work, secret, project)
     yield from _standing(studio, facts)
     yield from _list(work, project)
     with engine.connect() as connection:
@@ -136,14 +136,16 @@ def _controls(config: Any) -> Iterator[Finding]:
         yield Finding(NOTE, f"{each.name} ({each.tag}) is left out: {each.reason}.")
 
 
-def _webhooks(settings: Settings, studio: LabelStudio, secret: str | None, project: int) -> Iterator[Finding]:
+def _webhooks(
+    settings: Settings, studio: LabelStudio, work: WorkList, secret: str | None, project: int
+) -> Iterator[Finding]:
     try:
         hooks = [each for each in studio.webhooks(project) if str(each.get("url", "")).startswith(settings.public_url)]
     except LabelStudioError as error:
         yield Finding(NOTE, f"Its webhooks cannot be listed: {error}")
         return
     if not hooks:
-        named = settings.all_projects or project in settings.projects
+        named = settings.all_projects or project in settings.projects or project in work.snapshots()
         how = "polling looks after it" if named else "add one, or name the project in LS_CROWD_PROJECTS"
         yield Finding(NOTE if named else BAD, f"It has no webhook to {settings.public_url}: {how}.")
     for hook in hooks:
