@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import ANSWERS, RunCommand, WriteCsv
 from documents import commands
-from service import Service
+from service import Service, eventually
 
 from ls_crowd_plugin.demo import projects
 from ls_crowd_plugin.demo.play import play
@@ -40,9 +40,11 @@ def test_all_of_them_work(
         for line in shown:
             words = ["3", "17"], [str(played.number), str(played.tasks[17])]
             arguments = [dict(zip(*words, strict=True)).get(word, word) for word in shlex.split(line)[1:]]
+            if arguments[0] == "doctor":
+                eventually(service.idle)
             if arguments[0] != "serve":
                 done = run_command(*arguments, **service.environment)
-                assert done.returncode == 0, (line, done.stdout, done.stderr)
+                assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
     assert (tmp_path / "report.html").stat().st_size > 10_000
     assert sorted(path.name for path in (tmp_path / "crowd-labels").iterdir()) == [
         *("annotators.csv", "annotators.json", "annotators.jsonl", "labels.csv", "labels.json", "labels.jsonl"),

@@ -293,10 +293,7 @@ class TestGold:
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_large_projects_have_small_and_quick_pages(parts: Parts, client: FlaskClient) -> None:
-    """Ten thousand tasks, five hundred annotators: no page over 300 kB, and none much slower than 300 ms.
-
-    Time is measured against a page that asks the database for nothing, so that a busy machine is no failure.
-    """
+    """Ten thousand tasks, five hundred annotators: no page over 300 kB or 300 ms, at the best of five times."""
     fill(parts, crowd=find_crowd(tasks=10_000, people=500, per_task=5, method="neg"))
     log_in(client)
     took = {}
@@ -310,7 +307,7 @@ def test_large_projects_have_small_and_quick_pages(parts: Parts, client: FlaskCl
         "/agreement",
     ):
         best = 10.0
-        for _ in range(3):
+        for _ in range(5):
             started = time.perf_counter()
             size = len(text(client, f"/project/{PROJECT}{path}"))
             best = min(best, time.perf_counter() - started)

@@ -191,6 +191,14 @@ class TestHolding:
 
 
 class TestFailing:
+    def test_that_is_only_a_putting_off_is_no_error(self, work: WorkList) -> None:
+        work.want(3)
+        claim = work.claim("a")
+        assert claim is not None
+        work.fail(claim, None, 60.0)
+        (row,) = work.rows()
+        assert (row.error, row.waiting is not None, row.due < 0) == (None, True, True)
+
     def test_is_tried_again_later(self, work: WorkList) -> None:
         work.want(3)
         claim = work.claim("a")

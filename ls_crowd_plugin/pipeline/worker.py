@@ -142,9 +142,8 @@ class Worker:
             self._quietly("finish", lambda: self.work.finish(claim))
             return "superseded", None
         except (Busy, Overtaken) as busy:
-            sentence = str(busy)
-            self._quietly("fail", lambda: self.work.fail(claim, sentence, OUTAGE_SECONDS))
-            return "put off", sentence
+            self._quietly("put off", lambda: self.work.fail(claim, None, OUTAGE_SECONDS))
+            return "put off", str(busy)
         except (ProjectGone, NoSuchProject) as gone:
             self._quietly("forget", lambda: self.work.forget(claim.project))
             return "gone", str(gone)

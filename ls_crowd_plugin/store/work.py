@@ -118,8 +118,11 @@ class WorkList:
         ended |= {"first_wanted": now, "not_before": case((not_before < now, now), else_=not_before)}
         return self._change(claim, {**ended, **RELEASED})
 
-    def fail(self, claim: Claim, sentence: str, longest: float = LONGEST_PAUSE) -> bool:
-        """The pass failed and is to be tried again, later and later, up to `longest` seconds."""
+    def fail(self, claim: Claim, sentence: str | None, longest: float = LONGEST_PAUSE) -> bool:
+        """The pass failed and is to be tried again, later and later, up to `longest` seconds.
+
+        Without a sentence nothing is wrong, and it was only put off.
+        """
         work, now = tables.work, self._now
         newer = now + FIRST_PAUSE  # for what has come meanwhile the waiting begins anew
         later = case((work.c.wanted > claim.wanted, newer), else_=now + min(pause(claim.attempts), longest))
