@@ -146,7 +146,8 @@ def _go_on(http: Any, played: list[Played]) -> None:
         while True:
             for each in played:
                 given += annotate(http, each, generator)
-            click.echo(f"\r{given} more answers", nl=False)
+            said = f"{given} more answers"
+            click.echo(f"\r{said}" if sys.stdout.isatty() else said, nl=not sys.stdout.isatty())
             time.sleep(PAUSE_SECONDS)
     except KeyboardInterrupt:
         click.echo("\nStopping.")
