@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from ls_crowd_plugin.demo.server import OWNER, Server
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (
@@ -45,6 +47,15 @@ def browser() -> Iterator[Browser]:
             yield opened
         finally:
             opened.close()
+
+
+def log_in_to_label_studio(page: Page, server: Server) -> None:
+    """As its owner."""
+    page.goto(f"{server.url}/user/login/")
+    page.fill("input[name=email]", OWNER)
+    page.fill("input[name=password]", server.password)
+    page.click("button[type=submit]")
+    page.wait_for_url(lambda url: "/user/login" not in url)
 
 
 def _found() -> str | None:

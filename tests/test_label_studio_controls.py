@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from browser import browser
+from browser import browser, log_in_to_label_studio
 from playwright.sync_api import Page
 from studio import Project, make_project, people
 
 from ls_crowd_plugin.controls import NONE
-from ls_crowd_plugin.demo.server import OWNER, Server
+from ls_crowd_plugin.demo.server import Server
 from ls_crowd_plugin.labelstudio import Http, LabelStudio
 from ls_crowd_plugin.pipeline.sync import Options, Report, sync
 from ls_crowd_plugin.store import open_database
@@ -124,11 +124,7 @@ def page(label_studio: Server) -> Iterator[Page]:
     """A browser in which Label Studio's owner is logged in."""
     with browser() as opened:
         page = opened.new_page(viewport={"width": 1400, "height": 1600})
-        page.goto(f"{label_studio.url}/user/login/")
-        page.fill("input[name=email]", OWNER)
-        page.fill("input[name=password]", label_studio.password)
-        page.click("button[type=submit]")
-        page.wait_for_url(lambda url: "/user/login" not in url)
+        log_in_to_label_studio(page, label_studio)
         yield page
 
 

@@ -12,14 +12,14 @@ from typing import Any
 
 import axe_playwright_python
 import pytest
-from browser import browser
+from browser import browser, log_in_to_label_studio
 from playwright.sync_api import Page
 from service import PASSWORD, Service, eventually
 
 from ls_crowd_plugin.demo import projects
 from ls_crowd_plugin.demo.play import Played, play
 from ls_crowd_plugin.demo.projects import PEOPLE
-from ls_crowd_plugin.demo.server import OWNER, Server
+from ls_crowd_plugin.demo.server import Server
 from ls_crowd_plugin.labelstudio import Http, LabelStudio
 from ls_crowd_plugin.store import open_database
 from ls_crowd_plugin.store.gold import add_gold
@@ -150,11 +150,7 @@ def test_label_studio_shows_the_same(shown: Shown, label_studio: Server, owner: 
     opened = shown.page.context.browser
     assert opened is not None
     with opened.new_page(viewport={"width": 1400, "height": 1000}) as page:
-        page.goto(f"{label_studio.url}/user/login/")
-        page.fill("input[name=email]", OWNER)
-        page.fill("input[name=password]", label_studio.password)
-        page.click("button[type=submit]")
-        page.wait_for_url(lambda url: "/user/login" not in url)
+        log_in_to_label_studio(page, label_studio)
         page.goto(f"{label_studio.url}/projects/{shown.played.number}/data?task={found['task']}")
         page.click("text=crowd-consensus")
         page.wait_for_selector("input:checked")

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser import browser
+from browser import browser, log_in_to_label_studio
 from playwright.sync_api import Page
 from sqlalchemy import Engine
 from studio import people
 
 from ls_crowd_plugin.demo.pictures import picture
-from ls_crowd_plugin.demo.server import OWNER, Server
+from ls_crowd_plugin.demo.server import Server
 from ls_crowd_plugin.labelstudio import Http, LabelStudio
 from ls_crowd_plugin.pipeline.sync import Options, Report, sync
 from ls_crowd_plugin.store import open_database
@@ -211,11 +211,7 @@ def page(label_studio: Server) -> Iterator[Page]:
     """A browser in which Label Studio's owner is logged in."""
     with browser() as opened:
         page = opened.new_page(viewport={"width": 1400, "height": 1000})
-        page.goto(f"{label_studio.url}/user/login/")
-        page.fill("input[name=email]", OWNER)
-        page.fill("input[name=password]", label_studio.password)
-        page.click("button[type=submit]")
-        page.wait_for_url(lambda url: "/user/login" not in url)
+        log_in_to_label_studio(page, label_studio)
         yield page
 
 

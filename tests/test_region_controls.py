@@ -1,4 +1,4 @@
-"""Regions as Label Studio has them: read from annotations, written into predictions, odd ones passed over."""
+"""Regions as Label Studio has them: read from annotations, written into predictions; odd ones say nothing."""
 
 from __future__ import annotations
 

@@ -13,11 +13,11 @@ from ..errors import LabelStudioError, NotAllowed, Rejected
 from ..labelstudio import LabelStudio
 from ..settings import SECRET_HEADER
 from ..store import WorkList, passes
+from ..store.found import SETTLED
 from .meta import remove_from_tasks
 from .write import is_ours
 
 UNCERTAIN_FIRST = "Uncertainty sampling"  # by ascending score, in Label Studio's own words
-SETTLED = 0.95
 LABEL_TAB = "Consensus: "
 MOST_LABEL_TABS = 6
 _HIDDEN = [

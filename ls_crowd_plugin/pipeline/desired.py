@@ -94,15 +94,11 @@ def _region(
         if any(asked in region.details for region in group.members.values()):
             details[asked], confidence[asked] = findings.lifted(group.unit, asked)
     items = group.control.write(f"{name}-{group.number + 1}", extent, label, details, regions, text)
-    drew = _people(len(group.members), people)
+    drew = f"drawn by {len(group.members)} of {people} people"
     for item in items:
         item["score"] = round(confidence[item["from_name"]], REGION_DECIMALS)
     items[0]["meta"] = {"text": [f"{items[0]['score']:.0%} sure; {drew}"]}
     return items, confidence
-
-
-def _people(drew: int, people: int) -> str:
-    return f"drawn by {drew} of {people} people"
 
 
 def _scores(annotator: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,11 +15,11 @@ import numpy as np
 import scipy.sparse
 
 from ..controls import NO_REGION
+from ..store.found import SETTLED
 from .crowd import Crowd, Key
 from .drawings import Group, task_of
 from .findings import Findings, rounded
 
-SETTLED = 0.95  # confidence from which a label is called settled
 BARS = 20  # of a histogram
 BUCKETS = 40  # of time, at most
 MOST_AGAINST = 50  # answers that speak against an annotator, the surest first

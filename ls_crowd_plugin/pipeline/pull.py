@@ -15,10 +15,10 @@ from ..controls import read_config
 from ..errors import NoSuchProject, NotThere, ProjectGone, UnusableInput
 from ..labelstudio import LabelStudio
 from ..store import Annotation, Mirror, Task
+from ..store.found import EXCERPT
 
 TIME = "%Y-%m-%dT%H:%M:%S.%fZ"  # the only way Label Studio's filters read a time
 IN_FLIGHT = timedelta(seconds=5)  # a change may become visible so much later than the time it carries
-LONGEST_SHOWN = 300  # letters of a task's text that are kept, for people to recognise it
 
 
 Shown = dict[str, tuple[str, bool]]  # object of the config → field of `task.data`, whether all of it is needed
@@ -171,7 +171,7 @@ def _seen(task: dict[str, Any], gold_field: str, shown: Shown) -> tuple[Task, li
     data = task.get("data") or {}
     known = data.get(gold_field) if gold_field else None
     texts = {
-        name: data[field_] if whole else data[field_][:LONGEST_SHOWN]
+        name: data[field_] if whole else data[field_][:EXCERPT]
         for name, (field_, whole) in shown.items()
         if isinstance(data.get(field_), str)
     }

@@ -18,6 +18,7 @@ Row = dict[str, Any]
 TASK_ORDERS = ("least sure", "surest", "hardest", "most answers")
 TASK_FILTERS = ("all", "unsettled", "settled", "disputed", "differs from plurality", "gold")
 MOST_AT_ONCE = 10_000  # rows written in one go
+SETTLED = 0.95  # confidence from which a label is called settled
 EXCERPT = 300  # letters of a task's text, for people to recognise it
 
 
@@ -117,7 +118,6 @@ def tasks(
     *,
     order: str = "least sure",
     show: str = "all",
-    settled: float = 0.95,
     start: int = 0,
     most: int | None = None,
 ) -> tuple[list[Row], int]:
@@ -130,8 +130,8 @@ def tasks(
     query = select(table.c.task, sure.label("confidence")).where(table.c.project == project).group_by(table.c.task)
     differs = table.c.plurality.is_not(None) & (table.c.plurality != table.c.label)
     conditions = {
-        "unsettled": sure < settled,
-        "settled": sure >= settled,
+        "unsettled": sure < SETTLED,
+        "settled": sure >= SETTLED,
         "disputed": func.max(case((table.c.disputed, 1), else_=0)) == 1,
         "differs from plurality": func.max(case((differs, 1), else_=0)) == 1,
         "gold": func.max(case((table.c.gold.is_not(None), 1), else_=0)) == 1,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from flask import Blueprint, Response, abort, current_app, jsonify, redirect, render_template, request, url_for
@@ -71,10 +72,7 @@ def annotators(project: int) -> str:
             connection,
             project,
             rows=rows,
-            total=total,
-            page=page,
-            pages=-(-total // PAGE),
-            address=address,
+            **_paging(page, total, address),
             sorted_by=lambda column: address(order=column, down=not down if column == order else column != "name"),
             columns=views.COLUMNS,
             order=order,
@@ -114,10 +112,7 @@ def tasks(project: int) -> str:
             connection,
             project,
             rows=rows,
-            total=total,
-            page=page,
-            pages=-(-total // PAGE),
-            address=address,
+            **_paging(page, total, address),
             orders=found.TASK_ORDERS,
             filters=found.TASK_FILTERS,
             order=order,
@@ -263,6 +258,11 @@ def _is_busy(row: Work | None) -> bool:
 def _page_number() -> int:
     asked = request.args.get("page", "1")
     return min(max(int(asked), 1), 1_000_000) if asked.isascii() and asked.isdecimal() and len(asked) < 10 else 1
+
+
+def _paging(page: int, total: int, address: Callable[[int], str]) -> dict[str, Any]:
+    """What a list needs to say which part of it is shown, and to lead to the others."""
+    return {"page": page, "total": total, "pages": -(-total // PAGE), "address": address}
 
 
 def _one_of(name: str, choices: Any, default: str) -> str:
