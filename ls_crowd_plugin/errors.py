@@ -2,15 +2,15 @@
 
 CrowdError                  anything this project refuses or fails at; exit code 1
 ├── UnusableInput           the caller's data or options cannot be used as they are; exit code 2
-├── Overtaken               another process has begun to do the same
-├── NoSuchProject           there is no project of that number, or the key may not see it
-├── ProjectGone             a project that was known is no longer in Label Studio: nothing is left to do for it
+├── ProjectBusy             another process is working on the project
+├── LeaseLost               another process has taken over the project meanwhile
+├── EndPass                 a pass ends here for a reason that is not a failure; never leaves `run_pass`
 └── LabelStudioError        Label Studio did not do what was asked
     ├── Unreachable         no answer, or none that can be used, after all retries
     ├── NotAllowed          the token is wrong or may not do this (401, 403)
-    ├── NotThere            there is no such thing (404)
+    ├── NotFound            there is no such thing (404)
     ├── Rejected            the request itself was refused (other 4xx)
-    └── Unknown             a creating request broke off: it may or may not have been carried out
+    └── Interrupted         a creating request broke off: it may or may not have been carried out
 """
 
 from __future__ import annotations
@@ -23,23 +23,25 @@ class CrowdError(Exception):
 
 
 class UnusableInput(CrowdError, ValueError):
-    """What was given cannot be used; the message names it and says what to change."""
+    """The input cannot be used; the message names it and says what to change."""
 
     exit_code = 2
 
 
-class Overtaken(CrowdError):
-    """Another process has begun to do what this one was doing, and this one must not go on."""
+class ProjectBusy(CrowdError):
+    """Another process holds the project's lease."""
 
 
-class NoSuchProject(CrowdError):
-    """There is no such project, as far as the key may see."""
+class LeaseLost(CrowdError):
+    """This process was too slow to keep the project's lease, and must not write any more."""
 
 
-class ProjectGone(CrowdError):
-    """A project that was known is gone; what was mirrored of it has been removed."""
+class EndPass(CrowdError):
+    """Ends a pass early; `kind` names the kind of outcome."""
 
-    exit_code = 0
+    def __init__(self, kind: str, reason: str = "") -> None:
+        super().__init__(reason)
+        self.kind = kind
 
 
 class LabelStudioError(CrowdError):
@@ -54,7 +56,7 @@ class NotAllowed(LabelStudioError):
     """401 or 403."""
 
 
-class NotThere(LabelStudioError):
+class NotFound(LabelStudioError):
     """404."""
 
 
@@ -62,5 +64,5 @@ class Rejected(LabelStudioError):
     """Another 4xx."""
 
 
-class Unknown(LabelStudioError):
+class Interrupted(LabelStudioError):
     """A request that creates something broke off, so nobody knows whether it was carried out."""

@@ -1,145 +1,221 @@
-"""One table of settings: their names, defaults, meanings and allowed values; help, docs and checks come from it.
+"""The table of settings: their names, defaults, meanings and allowed values. Help, docs and checks are made from it.
 
-A setting comes from the environment, or from the TOML file that LS_CROWD_CONFIG names, under the same name. One that is
-secret may also be read from a file of its own, named by the same name with _FILE.
+A setting comes from the environment, or from the TOML file that LS_CROWD_CONFIG names, under the same name. A secret
+can also be read from a file of its own, named by the same name with _FILE.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
+from . import setting_values as values
 from .errors import UnusableInput
+from .recipe import Recipe
+from .records import METHODS, Json
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-
-SECRET_HEADER = "X-LS-Crowd-Secret"  # noqa: S105  (the header's name, in which a webhook brings the secret)
+SECRET_HEADER = "X-LS-Crowd-Secret"  # noqa: S105  (the name of the header in which a webhook brings the secret)
 
 
 @dataclass(frozen=True)
 class Setting:
+    """A row of the table. `parse(name, text)` returns the value, or raises UnusableInput."""
+
     name: str
+    field: str  # of Settings, or of Recipe
     default: str
     meaning: str
-    allowed: tuple[str, ...] = ()  # empty: anything
+    parse: Callable[[str, str], object] = values.text
     secret: bool = False
-    least: float | None = None  # for numbers
+    recipe: bool = False  # decides what is written: a field of Recipe
+    alias: str = ""  # an older name that is still read
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        """The values to choose from; empty: anything."""
+        return tuple(self.parse.values) if isinstance(self.parse, values.OneOf) else ()
 
 
 SETTINGS = (
-    Setting("LS_CROWD_CONFIG", "", "a TOML file with any of these settings; the environment goes before it"),
-    Setting("LABEL_STUDIO_URL", "", "address of Label Studio, for example http://localhost:8080"),
+    Setting("LABEL_STUDIO_URL", "url", "", "address of Label Studio, for example http://localhost:8080"),
     Setting(
         "LABEL_STUDIO_API_KEY",
+        "key",
         "",
-        "a personal access token, or a legacy token where those are switched on",
+        "a personal access token, or a legacy token where those are enabled",
         secret=True,
     ),
-    Setting("LABEL_STUDIO_CA_BUNDLE", "", "file of the authority that signed Label Studio's certificate"),
+    Setting(
+        "LABEL_STUDIO_CA_BUNDLE",
+        "ca_bundle",
+        "",
+        "file with the certificate of the authority that signed Label Studio's certificate",
+        values.existing_file,
+    ),
     Setting(
         "LS_CROWD_DATABASE_URL",
+        "database_url",
         "",
-        "SQLAlchemy URL, of SQLite or Postgres; empty is a SQLite file in the user's data folder",
+        "SQLAlchemy URL of a SQLite or Postgres database; empty: a SQLite file in the user's data folder",
         secret=True,
     ),
     Setting(
         "LS_CROWD_METHOD",
+        "method",
         "auto",
         "auto, gem, neg, sw, hyb or plu",
-        ("auto", "gem", "neg", "sw", "hyb", "plu"),
+        values.OneOf({method: method for method in METHODS}),
+        recipe=True,
     ),
     Setting(
         "LS_CROWD_FIT",
+        "separate_fits",
         "together",
-        "one fit for all controls of a project, which share the annotators; apart fits each control by itself",
-        ("together", "apart"),
+        "together: one fit for all controls of a project, which share the annotators; apart: one fit for each control",
+        values.OneOf({"together": False, "apart": True}),
+        recipe=True,
     ),
-    Setting("LS_CROWD_EXPERTS", "", "user ids, with commas between, whose annotations are gold"),
-    Setting("LS_CROWD_GOLD_FIELD", "", "field of task.data that holds the right label where it is known"),
     Setting(
-        "LS_CROWD_REGION_OVERLAP",
+        "LS_CROWD_EXPERTS",
+        "experts",
+        "",
+        "ids of users whose annotations are gold, separated by commas",
+        values.ids,
+        recipe=True,
+    ),
+    Setting(
+        "LS_CROWD_GOLD_FIELD",
+        "gold_field",
+        "",
+        "field of task.data that holds the right label of tasks where it is known",
+        recipe=True,
+    ),
+    Setting(
+        "LS_CROWD_MIN_IOU",
+        "min_iou",
         "0.5",
-        "how much regions of two people must share (intersection over union) to be one; above 0, at most 1",
+        "intersection over union from which regions of two people count as the same object; above 0, at most 1",
+        values.share,
+        recipe=True,
+        alias="LS_CROWD_REGION_OVERLAP",
     ),
     Setting(
         "LS_CROWD_WRITE_WHEN",
+        "only_complete",
         "always",
-        "complete writes only about tasks with as many answers as the project asks for",
-        ("always", "complete"),
+        "always: write a prediction for every answered task; complete: only for tasks with as many answers as required",
+        values.OneOf({"always": False, "complete": True}),
+        recipe=True,
     ),
     Setting(
         "LS_CROWD_TASK_META",
+        "task_meta",
         "auto",
-        "also write task.meta: auto for finished tasks of projects of up to 2,000; on for all tasks; off for none",
-        ("auto", "on", "off"),
+        "also write task.meta: auto for finished tasks of projects of up to 2,000 tasks, on for all tasks, off",
+        values.OneOf({"auto": "auto", "on": "on", "off": "off"}),
+        recipe=True,
     ),
     Setting(
         "LS_CROWD_ANNOTATOR_SCORES",
+        "annotator_scores",
         "on",
-        "off leaves people's scores out of what is written into Label Studio",
-        ("on", "off"),
+        "off: leave people's scores out of what is written into Label Studio",
+        values.OneOf({"on": True, "off": False}),
+        recipe=True,
     ),
     Setting(
         "LS_CROWD_HOST",
+        "host",
         "127.0.0.1",
-        "where the service listens; 0.0.0.0 is everywhere, and then LS_CROWD_PUBLIC_URL is needed",
+        "address the service listens on; 0.0.0.0 means all, and then LS_CROWD_PUBLIC_URL is needed",
     ),
-    Setting("LS_CROWD_PORT", "9090", "the port it listens at", least=1),
-    Setting("LS_CROWD_PUBLIC_URL", "", "where Label Studio reaches the service; empty is made of host and port"),
+    Setting("LS_CROWD_PORT", "port", "9090", "port the service listens on", values.port),
+    Setting(
+        "LS_CROWD_PUBLIC_URL",
+        "configured_url",
+        "",
+        "address at which Label Studio reaches the service; empty: made from host and port",
+    ),
     Setting(
         "LS_CROWD_WEBHOOK_SECRET",
+        "webhook_secret",
         "",
-        f"what a webhook must bring in the header {SECRET_HEADER}; empty has one made, and printed once",
+        f"what a webhook must send in the header {SECRET_HEADER}; empty: generated, and printed once",
         secret=True,
     ),
     Setting(
         "LS_CROWD_PASSWORD",
+        "password",
         "",
-        "for the pages of the service; empty has one made, and printed once",
+        "password of the dashboard; empty: generated, and printed once",
         secret=True,
     ),
-    Setting("LS_CROWD_PROJECTS", "", "ids of projects to look after without waiting for a webhook, or all"),
-    Setting("LS_CROWD_QUIET_SECONDS", "1", "how long nothing may have come before a project has its turn", least=0),
-    Setting("LS_CROWD_MAX_WAIT_SECONDS", "15", "how long it waits for that at most", least=0),
-    Setting("LS_CROWD_POLL_SECONDS", "60", "how often Label Studio is asked for what no webhook told", least=1),
+    Setting(
+        "LS_CROWD_PROJECTS",
+        "projects",
+        "",
+        "ids of projects to monitor without waiting for a webhook, separated by commas, or all",
+        values.projects,
+    ),
+    Setting(
+        "LS_CROWD_QUIET_SECONDS",
+        "quiet_seconds",
+        "1",
+        "seconds without a new event before a project is processed",
+        values.Number(0),
+    ),
+    Setting(
+        "LS_CROWD_MAX_WAIT_SECONDS",
+        "max_wait_seconds",
+        "15",
+        "seconds that a project waits for that at most",
+        values.Number(0),
+    ),
+    Setting(
+        "LS_CROWD_POLL_SECONDS",
+        "poll_seconds",
+        "60",
+        "how often Label Studio is polled for changes that no webhook reported",
+        values.Number(1),
+    ),
+)
+CONFIG_FILE = Setting(
+    "LS_CROWD_CONFIG", "", "", "a TOML file with any of these settings; the environment takes precedence"
 )
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings as given; secrets are kept out of every representation."""
+    """The settings as configured; secrets are kept out of every representation."""
 
+    recipe: Recipe
     url: str
     key: str = field(repr=False)
     ca_bundle: str
     database_url: str = field(repr=False)  # may hold a password
-    method: str
-    apart: bool
-    experts: frozenset[int]
-    gold_field: str
-    overlap: float
-    when_complete: bool
-    task_meta: str
-    annotator_scores: bool
     host: str
     port: int
-    public_url: str
+    configured_url: str
     webhook_secret: str = field(repr=False)
     password: str = field(repr=False)
-    projects: frozenset[int]
-    all_projects: bool
+    projects: values.Projects
     quiet_seconds: float
-    longest_seconds: float
+    max_wait_seconds: float
     poll_seconds: float
+
+    @property
+    def public_url(self) -> str:
+        """Where Label Studio reaches the service."""
+        return self.configured_url.rstrip("/") or f"http://{self.host}:{self.port}"
 
     @property
     def url_shown(self) -> str:
@@ -148,138 +224,57 @@ class Settings:
         return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
-def read_settings(environment: Mapping[str, str] | None = None, *, studio: bool = True) -> Settings:
-    """Reads environment and file; raises UnusableInput with what is missing or wrong.
-
-    Without `studio` it may be unknown where Label Studio is: for who only reads the database.
-    """
-    value = _values(os.environ if environment is None else environment)
-    if studio and not value["LABEL_STUDIO_URL"]:
+def read_settings(environment: Mapping[str, str] | None = None, *, needs_label_studio: bool = True) -> Settings:
+    """Read environment and file; raise UnusableInput for what is missing or wrong."""
+    environment = os.environ if environment is None else environment
+    sources = [environment, _read_file(environment.get(CONFIG_FILE.name, "").strip())]
+    found = {setting.field: setting.parse(*_written(setting, sources)) for setting in SETTINGS}
+    if needs_label_studio and not found["url"]:
         raise UnusableInput(
-            "LABEL_STUDIO_URL is not set; set it to Label Studio's address, like http://localhost:8080."
+            "LABEL_STUDIO_URL is not set; set it to Label Studio's address, such as http://localhost:8080."
         )
-    if studio and not value["LABEL_STUDIO_API_KEY"]:
+    if needs_label_studio and not found["key"]:
         raise UnusableInput(
             "LABEL_STUDIO_API_KEY is not set; set it to an access token from Account & Settings in Label Studio."
         )
-    everything = value["LS_CROWD_PROJECTS"].lower() == "all"
-    host, port = value["LS_CROWD_HOST"], int(_number(value, "LS_CROWD_PORT"))
-    if port > 65535:
-        raise UnusableInput(f"LS_CROWD_PORT is {port}; use a port below 65536.")
-    return Settings(
-        url=value["LABEL_STUDIO_URL"],
-        key=value["LABEL_STUDIO_API_KEY"],
-        ca_bundle=_existing(value, "LABEL_STUDIO_CA_BUNDLE"),
-        database_url=value["LS_CROWD_DATABASE_URL"],
-        method=value["LS_CROWD_METHOD"],
-        apart=value["LS_CROWD_FIT"] == "apart",
-        experts=_ids(value["LS_CROWD_EXPERTS"], "LS_CROWD_EXPERTS holds something else than user ids"),
-        gold_field=value["LS_CROWD_GOLD_FIELD"],
-        overlap=_share(value, "LS_CROWD_REGION_OVERLAP"),
-        when_complete=value["LS_CROWD_WRITE_WHEN"] == "complete",
-        task_meta=value["LS_CROWD_TASK_META"],
-        annotator_scores=value["LS_CROWD_ANNOTATOR_SCORES"] == "on",
-        host=host,
-        port=port,
-        public_url=value["LS_CROWD_PUBLIC_URL"].rstrip("/") or f"http://{host}:{port}",
-        webhook_secret=value["LS_CROWD_WEBHOOK_SECRET"],
-        password=value["LS_CROWD_PASSWORD"],
-        projects=frozenset() if everything else _ids(value["LS_CROWD_PROJECTS"], "LS_CROWD_PROJECTS is not all or ids"),
-        all_projects=everything,
-        quiet_seconds=_number(value, "LS_CROWD_QUIET_SECONDS"),
-        longest_seconds=_number(value, "LS_CROWD_MAX_WAIT_SECONDS"),
-        poll_seconds=_number(value, "LS_CROWD_POLL_SECONDS"),
-    )
+    recipe: Json = {setting.field: found.pop(setting.field) for setting in SETTINGS if setting.recipe}
+    others: Json = found
+    return Settings(recipe=Recipe(**recipe), **others)
 
 
-def _values(environment: Mapping[str, str]) -> dict[str, str]:
-    """Every setting by its name, checked against what it may be."""
-    file = _file(environment.get("LS_CROWD_CONFIG", "").strip())
-    values = {}
-
-    def given(name: str) -> str:
-        return environment.get(name, "").strip() or file.get(name, "").strip()
-
-    for setting in SETTINGS:
-        value = given(setting.name) or setting.default
-        if setting.secret and not value:
-            value = _from_file(f"{setting.name}_FILE", given(f"{setting.name}_FILE"))
-        if setting.allowed:
-            value = value.lower()
-            if value not in setting.allowed:
-                raise UnusableInput(f"{setting.name} is {value!r}; use {_either(setting.allowed)}.")
-        values[setting.name] = value
-    return values
+def _written(setting: Setting, sources: Sequence[Mapping[str, str]]) -> tuple[str, str]:
+    """The name and the text of a setting as it was written; the environment comes first, then the file."""
+    names = [setting.name, *([setting.alias] if setting.alias else [])]
+    for source in sources:
+        for name in names:
+            if text := source.get(name, "").strip():
+                return name, text
+        if setting.secret and (file := source.get(f"{setting.name}_FILE", "").strip()):
+            return setting.name, values.secret_from_file(f"{setting.name}_FILE", file)
+    return setting.name, setting.default
 
 
-def _file(name: str) -> dict[str, str]:
+def _read_file(name: str) -> dict[str, str]:
     """The settings in a TOML file; numbers, true and lists are read as one would type them into the environment."""
     if not name:
         return {}
     try:
-        found = tomllib.loads(Path(name).read_text(encoding="utf-8"))
+        content = tomllib.loads(Path(name).read_text(encoding="utf-8"))
     except OSError as error:
         raise UnusableInput(f"LS_CROWD_CONFIG {name} cannot be read ({error.strerror}).") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UnusableInput(f"LS_CROWD_CONFIG {name} is not TOML ({error}).") from None
-    names = [setting.name for setting in SETTINGS if setting.name != "LS_CROWD_CONFIG"]
+    names = [setting.name for setting in SETTINGS]
     names += [f"{setting.name}_FILE" for setting in SETTINGS if setting.secret]
-    unknown = sorted(found.keys() - set(names))
+    aliases = {setting.alias for setting in SETTINGS if setting.alias}
+    unknown = sorted(content.keys() - set(names) - aliases)
     if unknown:
-        raise UnusableInput(f"LS_CROWD_CONFIG {name} holds {unknown[0]!r}, which is no setting; use {_either(names)}.")
-    return {key: _typed(value) for key, value in found.items()}
+        message = f"LS_CROWD_CONFIG {name} holds {unknown[0]!r}, which is not a setting; use {values.listed(names)}."
+        raise UnusableInput(message)
+    return {key: _as_typed(value) for key, value in content.items()}
 
 
-def _typed(value: Any) -> str:
+def _as_typed(value: object) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _either(words: tuple[str, ...] | list[str]) -> str:
-    return f"{', '.join(words[:-1])} or {words[-1]}"
-
-
-def _existing(value: Mapping[str, str], name: str) -> str:
-    if value[name] and not Path(value[name]).is_file():
-        raise UnusableInput(f"{name} {value[name]} is no file; name the one with the authority's certificate.")
-    return value[name]
-
-
-def _ids(value: str, complaint: str) -> frozenset[int]:
-    try:
-        return frozenset(int(part) for part in value.split(",") if part.strip())
-    except ValueError:
-        raise UnusableInput(f"{complaint} with commas between.") from None
-
-
-def _number(value: Mapping[str, str], name: str) -> float:
-    least = next(setting.least for setting in SETTINGS if setting.name == name) or 0.0
-    try:
-        number = float(value[name])
-    except ValueError:
-        number = float("nan")
-    if not least <= number < float("inf"):
-        raise UnusableInput(f"{name} is {value[name]!r}; use a number, {least:g} or more.")
-    return number
-
-
-def _share(value: Mapping[str, str], name: str) -> float:
-    number = _number(value, name)
-    if not 0 < number <= 1:
-        raise UnusableInput(f"{name} is {value[name]!r}; use a number above 0 and at most 1.")
-    return number
-
-
-def _from_file(setting: str, name: str) -> str:
-    if not name:
-        return ""
-    try:
-        secret = Path(name).read_text(encoding="utf-8").strip()
-    except OSError as error:
-        raise UnusableInput(f"{setting} {name} cannot be read ({error.strerror}).") from None
-    except UnicodeDecodeError:
-        raise UnusableInput(f"{setting} {name} is not text; put the secret alone into it.") from None
-    if not secret:
-        raise UnusableInput(f"{setting} {name} is empty; put the secret into it.")
-    return secret

@@ -1,0 +1,311 @@
+"""The records that rooms hand to each other, and the facts that several rooms share. Imports nothing of this project.
+
+Tables, CSV files, JSON and pages are made from these records; most fields are named as the CSV columns and JSON keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime, timezone
+from typing import Any, NamedTuple
+
+Json = dict[str, Any]  # an object whose shape only Label Studio, or whoever sent it, knows
+
+METHODS = ("auto", "gem", "neg", "sw", "hyb", "plu")
+SETTLED = 0.95  # the confidence from which a label is called settled
+DECIMALS = 3  # of every number that is written into Label Studio or shown in JSON
+MISSING = "–"  # shown where there is no number
+
+
+class Words(NamedTuple):
+    """How a verdict is shown to people."""
+
+    name: str
+    sentence: str
+
+
+# The verdicts as they stand in CSV files and JSON → the words for them; the most reliable first.
+VERDICTS = {
+    "trusted": Words("trusted", "These answers are right so often that they decide."),
+    "ordinary": Words("ordinary", "These answers are right often enough to count."),
+    "unreliable": Words("unreliable", "These answers are often wrong and count for little."),
+    "random": Words("answers at random", "These answers do not depend on the task: guesses, or always the same label."),
+    "contrary": Words(
+        "consistently contrary",
+        "These answers avoid the right label, so each counts as evidence against the label it names.",
+    ),
+    "too little to say": Words("not enough evidence", "There is not enough evidence to judge these answers."),
+}
+
+
+@dataclass(frozen=True)
+class AnnotatorScore:
+    """How far one annotator's answers can be trusted. The fields are the columns of `annotators.csv`, in order."""
+
+    annotator: Any  # the id as it was given; in Label Studio a number
+    answers: int
+    gold_answers: int  # answers to tasks whose label is known
+    gold_correct: int
+    skill: float | None
+    skill_se: float | None  # standard error of the skill
+    adversary_probability: float | None  # that the answers avoid the right label
+    weight: float | None  # what one answer adds to the label it names
+    accuracy: float | None  # expected share of right answers
+    verdict: str  # a key of VERDICTS
+
+
+ANNOTATOR_COLUMNS = tuple(column.name for column in fields(AnnotatorScore))
+
+
+@dataclass(frozen=True)
+class Annotator(AnnotatorScore):
+    """An annotator of a Label Studio project."""
+
+    agreement: float | None = None  # share of their answers that are the consensus
+    seconds: float | None = None  # median time of an annotation
+    name: str = ""
+
+
+class TrendPoint(NamedTuple):
+    """Some consecutive answers of an annotator."""
+
+    until: str  # when the last of them was given
+    agreement: float | None  # share that are the consensus
+    answers: int
+
+
+class Disagreement(NamedTuple):
+    """An answer that is not the consensus."""
+
+    task: int
+    question: str
+    said: str
+    label: str
+    confidence: float | None
+    is_gold: bool
+
+
+@dataclass(frozen=True)
+class RegionRates:
+    """How somebody's regions compare with the consensus."""
+
+    drawn: int
+    missed: float | None  # of the regions that exist, the share not drawn
+    extra: float | None  # of the regions drawn, the share that does not exist
+    wrong: float | None  # of the regions drawn, the share with another label
+
+
+@dataclass(frozen=True)
+class AnnotatorDetail:
+    """What the page about one annotator shows beside the score."""
+
+    trend: list[TrendPoint]
+    confusion: dict[str, dict[str, dict[str, int]]]  # question → consensus → what they said → how often
+    against: list[Disagreement]  # the most confident ones first
+    differs: int  # how many disagreements there are in all
+    regions: RegionRates | None  # None where nobody draws
+
+
+class Vote(NamedTuple):
+    annotator: int
+    label: str
+
+
+@dataclass(frozen=True)
+class LabelRegion:
+    """Where a consensus region is, in Label Studio's terms."""
+
+    control: str
+    object: str
+    shape: str  # span, hypertext, paragraphs or box
+    value: Json
+    original_width: float | None = None
+    original_height: float | None = None
+
+    def to_json(self) -> Json:
+        """Without the size where there is none."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+
+@dataclass(frozen=True)
+class TaskLabel:
+    """The consensus on one question about a task, or about one region of it."""
+
+    number: int  # position among the project's labels
+    task: int
+    question: str
+    part: int  # 0 is the whole task, else the number of a region
+    label: str
+    confidence: float
+    difficulty: float | None
+    answers: int
+    plurality: str | None  # the most frequent answer, if there is only one
+    gold: str | None
+    disputed: bool  # trusted annotators disagree
+    votes: tuple[Vote, ...]
+    posterior: Mapping[str, float]  # label → probability, the likely ones
+    region: LabelRegion | None = None
+
+    @property
+    def is_settled(self) -> bool:
+        return self.confidence >= SETTLED
+
+
+@dataclass(frozen=True)
+class TaskLabels:
+    """A task with its labels, the least confident first."""
+
+    task: int
+    text: str
+    labels: list[TaskLabel]
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A control that is not aggregated, and why."""
+
+    name: str
+    tag: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class ProjectSummary:
+    """The main facts about a project's consensus."""
+
+    tasks: int = 0
+    answers: int = 0
+    gold: int = 0
+    annotators: int = 0
+    method: str = ""
+    form: str = ""
+    why: str = ""  # this method and form
+    verdicts: dict[str, int] = field(default_factory=dict)  # how many annotators have each
+    contrary: list[int] = field(default_factory=list)  # annotators with that verdict
+    confidence: float | None = None  # mean over all labels
+    differ_from_plurality: int = 0
+    labels: int = 0
+    left_out: list[LeftOut] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, found: Json) -> ProjectSummary:
+        known = {one.name: found[one.name] for one in fields(cls) if one.name in found}
+        return cls(**{**known, "left_out": [LeftOut(**control) for control in found.get("left_out", ())]})
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Counts in equal steps from `low` to `high`."""
+
+    low: float
+    high: float
+    counts: list[int]
+
+
+class CalibrationPoint(NamedTuple):
+    """Some gold labels of about equal confidence, judged without knowledge of their gold."""
+
+    confidence: float  # mean
+    right: float  # share
+    labels: int
+
+
+@dataclass(frozen=True)
+class GoldCheck:
+    """How many gold labels the consensus and the most frequent answer get right without knowing them."""
+
+    labels: int
+    right: int
+    plurality: float  # a tie counts by chance
+
+
+@dataclass(frozen=True)
+class TimeSeries:
+    """Annotations in equal periods: when the first begins, how long each is, how many annotations each has."""
+
+    first: str
+    seconds: int
+    counts: list[int]
+
+
+class AnswerYield(NamedTuple):
+    """The tasks with a given number of answers."""
+
+    answers: int
+    tasks: int
+    settled: int  # of these tasks
+
+
+class LabelCount(NamedTuple):
+    """On how many tasks a label is the consensus, and on how many the most frequent answer."""
+
+    consensus: int
+    plurality: int
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far annotators agree; the matrices are [people, people]."""
+
+    alpha: dict[str, float | None]  # question → Krippendorff's alpha
+    annotators: list[int]
+    common: list[list[int]]  # questions that both answered
+    alike: list[list[int]]  # of these, questions with the same answer
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What the charts of a project are drawn from."""
+
+    questions: dict[str, list[str]]  # question → its labels
+    confidence: Histogram
+    difficulty: Histogram | None
+    calibration: list[CalibrationPoint]
+    gold: GoldCheck
+    over_time: TimeSeries | None
+    cost: list[AnswerYield]
+    label_counts: dict[str, dict[str, LabelCount]]  # question → label → how often
+    agreement: Agreement
+
+    @classmethod
+    def from_json(cls, found: Json) -> Figures:
+        hard, times = found["difficulty"], found["over_time"]
+        return cls(
+            questions=found["questions"],
+            confidence=Histogram(**found["confidence"]),
+            difficulty=hard and Histogram(**hard),
+            calibration=[CalibrationPoint(*row) for row in found["calibration"]],
+            gold=GoldCheck(**found["gold"]),
+            over_time=times and TimeSeries(**times),
+            cost=[AnswerYield(*row) for row in found["cost"]],
+            label_counts={
+                question: {label: LabelCount(*counts) for label, counts in labels.items()}
+                for question, labels in found["label_counts"].items()
+            },
+            agreement=Agreement(**found["agreement"]),
+        )
+
+
+def rounded(value: float | None) -> float | None:
+    """A number as it is written into Label Studio and JSON."""
+    return None if value is None else round(float(value), DECIMALS)
+
+
+def percent(value: float | None) -> str:
+    return MISSING if value is None else f"{value:.1%}"
+
+
+def count(number: int, noun: str) -> str:
+    """A number with its noun: "1 task", "1,234 tasks"."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def parse_time(text: str) -> datetime | None:
+    """A time as Label Studio writes it; None for anything else."""
+    try:
+        when = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return when if when.tzinfo else when.replace(tzinfo=timezone.utc)

@@ -1,0 +1,110 @@
+"""How the text of a setting becomes a value: one parser for each kind of value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from .errors import UnusableInput
+
+
+class Projects(NamedTuple):
+    """The projects that LS_CROWD_PROJECTS names."""
+
+    everything: bool
+    ids: frozenset[int]
+
+    def include(self, project: int) -> bool:
+        return self.everything or project in self.ids
+
+
+NO_PROJECTS = Projects(False, frozenset())
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """One of a few words, each of which stands for a value."""
+
+    values: Mapping[str, str | bool]
+
+    def __call__(self, name: str, written: str) -> str | bool:
+        if written.lower() not in self.values:
+            raise UnusableInput(f"{name} is {written.lower()!r}; use {listed(list(self.values))}.")
+        return self.values[written.lower()]
+
+
+@dataclass(frozen=True)
+class Number:
+    """A finite number of at least `minimum`."""
+
+    minimum: float
+
+    def __call__(self, name: str, written: str) -> float:
+        try:
+            number = float(written)
+        except ValueError:
+            number = float("nan")
+        if not self.minimum <= number < float("inf"):
+            raise UnusableInput(f"{name} is {written!r}; use a number, {self.minimum:g} or more.")
+        return number
+
+
+def text(name: str, written: str) -> str:
+    del name
+    return written
+
+
+def port(name: str, written: str) -> int:
+    number = int(Number(1)(name, written))
+    if number > 65535:
+        raise UnusableInput(f"{name} is {number}; use a port below 65536.")
+    return number
+
+
+def share(name: str, written: str) -> float:
+    number = Number(0)(name, written)
+    if not 0 < number <= 1:
+        raise UnusableInput(f"{name} is {written!r}; use a number above 0 and at most 1.")
+    return number
+
+
+def ids(name: str, written: str) -> frozenset[int]:
+    try:
+        return frozenset(int(part) for part in written.split(",") if part.strip())
+    except ValueError:
+        raise UnusableInput(f"{name} is {written!r}; use ids separated by commas, such as 1,2.") from None
+
+
+def projects(name: str, written: str) -> Projects:
+    if written.lower() == "all":
+        return Projects(True, frozenset())
+    try:
+        return Projects(False, ids(name, written))
+    except UnusableInput:
+        raise UnusableInput(f"{name} is {written!r}; use ids separated by commas, such as 1,2, or all.") from None
+
+
+def existing_file(name: str, written: str) -> str:
+    if written and not Path(written).is_file():
+        raise UnusableInput(f"{name} {written} is not a file; name the file with the authority's certificate.")
+    return written
+
+
+def secret_from_file(name: str, file: str) -> str:
+    """The secret that a file holds; `name` is the setting that names the file."""
+    try:
+        secret = Path(file).read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise UnusableInput(f"{name} {file} cannot be read ({error.strerror}).") from None
+    except UnicodeDecodeError:
+        raise UnusableInput(f"{name} {file} is not text; put only the secret into it.") from None
+    if not secret:
+        raise UnusableInput(f"{name} {file} is empty; put the secret into it.")
+    return secret
+
+
+def listed(words: Sequence[str]) -> str:
+    """ "a, b or c" """
+    return f"{', '.join(words[:-1])} or {words[-1]}"
