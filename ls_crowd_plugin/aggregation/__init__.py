@@ -1,7 +1,8 @@
-"""Answers in, consensus out: knows nothing of Label Studio, HTTP or SQL, and is usable on its own."""
+"""Aggregation: answers in, consensus out. Knows nothing about Label Studio, HTTP or SQL, and is usable on its own."""
 
-from .choice import FORMS
-from .consensus import METHODS, Consensus, aggregate
+from ..records import METHODS
+from .consensus import Consensus, aggregate
 from .evaluation import evaluate
+from .forms import FORMS
 
 __all__ = ["FORMS", "METHODS", "Consensus", "aggregate", "evaluate"]

@@ -1,226 +1,215 @@
-"""`aggregate()`: answers in, consensus out; and the consensus itself, which makes its tables when asked for them."""
+"""`aggregate()` and the consensus that it returns, which makes its tables on demand."""
 
 from __future__ import annotations
 
-import hashlib
 import platform
 import time
-from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
 from .. import __version__
 from ..errors import UnusableInput
-from .answers import Answers, Floats, answers_from_triples
-from .choice import FORMS, WEIGHTED, Choice, fit_method
-from .fit import Progress
-from .people import People, describe
+from ..records import METHODS, AnnotatorScore, Json
+from .answers import Answers
+from .crowd_warnings import crowd_warnings, fit_warnings
+from .decisions import Decisions
+from .encoding import encode_answers
+from .forms import forms_of
+from .reliability import Reliability, assess_annotators
+from .selection import MethodFit, fit_method
+from .types import Column, Floats, Gold, Id, Integers, Label, LabelSet, Progress
 
-METHODS = ("auto", "gem", "neg", "sw", "hyb", "plu")
-NEAR_TIE = 0.1  # a label that leads the next by less than this leaves honest doubt
-SAME = 1e-9  # posteriors nearer to each other than this are tied
+NEAR_TIE = 0.1  # a label whose lead is smaller than this is doubtful
 
 
 def aggregate(
-    tasks: Sequence[Hashable] | npt.NDArray[Any],
-    annotators: Sequence[Hashable] | npt.NDArray[Any],
-    labels: Sequence[Hashable] | npt.NDArray[Any],
-    gold: Mapping[Any, Hashable] | None = None,
+    tasks: Column,
+    annotators: Column,
+    labels: Column,
+    gold: Gold | None = None,
     method: str = "auto",
-    label_set: Sequence[Hashable] | Mapping[Any, Sequence[Hashable]] | None = None,
-    questions: Sequence[Hashable] | npt.NDArray[Any] | None = None,
+    label_set: LabelSet | None = None,
+    questions: Column | None = None,
     seed: int = 0,
     *,
     form: str | None = None,
     progress: Progress | None = None,
 ) -> Consensus:
-    """Finds the most probable label of every task and how far each annotator can be trusted.
+    """Find the most probable label of every task and how far each annotator can be trusted.
 
-    `tasks`, `annotators` and `labels` are equally long columns of answers; the last of several answers by one
-    annotator to one task counts. `questions` names the question of each answer where tasks have several. `gold` maps
-    task → label, or (task, question) → label. `label_set` lists all labels, or maps question → labels, where some were
-    never chosen. `method` is one of METHODS; `form` one of FORMS for `gem`, or `printed` for `neg`, `sw` and `hyb`.
-    `progress(stage, fraction)` is called now and then. The same input and seed give the same result.
+    Parameters
+    ----------
+    tasks, annotators, labels
+        Equally long columns, one row per answer. If an annotator answered a task several times, the last answer counts.
+    gold
+        Known labels, as task → label, or as (task, question) → label if there are questions.
+    method
+        One of METHODS.
+    label_set
+        All labels, or question → labels; needed if some labels were never chosen.
+    questions
+        The question of each answer, if tasks have several.
+    seed
+        The same input and seed give the same result.
+    form
+        One of FORMS for `gem`, or `printed` for `neg`, `sw` and `hyb`; by default, the data decide.
+    progress
+        Called with (stage, fraction) now and then.
     """
     started = time.perf_counter()
-    if method not in METHODS:
-        raise UnusableInput(f"There is no method {method!r}; choose one of {', '.join(METHODS)}.")
-    forms = FORMS if method == "gem" else {"printed"} if method in WEIGHTED else set()
-    if form is not None and form not in forms:
-        choices = f"choose one of {', '.join(forms)}" if forms else "leave it out"
-        raise UnusableInput(f"Method {method!r} has no form {form!r}; {choices}.")
-    table = answers_from_triples(tasks, annotators, labels, gold, label_set, questions)
-    choice = fit_method(table, method, form, seed, progress or _unheard)
-    return Consensus(choice, seed, time.perf_counter() - started)
+    _check_method(method, form)
+    answers = encode_answers(tasks, annotators, labels, gold, label_set, questions)
+    method_fit = fit_method(answers, method, form, seed, progress or _ignore_progress)
+    return Consensus(method_fit, seed, time.perf_counter() - started)
 
 
 class Consensus:
-    """The labels of a crowd, and what it says of its annotators and tasks.
+    """The labels of a crowd, and what the crowd says about its annotators and tasks.
 
-    A task is named as it was given, or as (task, question) where questions were given.
+    A task is named as in the input, or as (task, question) if the input has questions.
     """
 
-    def __init__(self, choice: Choice, seed: int, seconds: float) -> None:
-        self._choice, self._seed, self._seconds = choice, seed, seconds
-        self._answers: Answers = choice.fit.answers
-        self._crowd, self._crowd_unchosen = choice.calibration.apply(
-            self._answers, choice.fit.posterior, choice.fit.unchosen, choice.fit.weight
-        )
+    def __init__(self, method_fit: MethodFit, seed: int, seconds: float) -> None:
+        self._method_fit, self._seed, self._seconds = method_fit, seed, seconds
+        self._fit = method_fit.fit
+        self._answers: Answers = method_fit.fit.answers
+        self._posterior = method_fit.calibration.apply(self._answers, self._fit.posterior, self._fit.weight)
+        self._decisions = Decisions(self._answers, self._posterior, seed)
 
     @cached_property
-    def labels(self) -> dict[Any, Any]:
+    def labels(self) -> dict[Id, Label]:
         """Task → label; gold tasks have their gold label."""
         choices = self._answers.choices
         return {
-            item: choices[choice] for item, choice in zip(self._answers.items, self._label_choice.tolist(), strict=True)
+            task: choices[choice] for task, choice in zip(self._answers.items, self._label_choice.tolist(), strict=True)
         }
 
     @cached_property
-    def confidence(self) -> dict[Any, float]:
+    def confidence(self) -> dict[Id, float]:
         """Task → probability that its label is right; 1 for gold."""
-        return dict(zip(self._answers.items, self._confidence.tolist(), strict=True))
+        confidence = np.where(self._answers.has_gold, 1.0, self._decisions.confidence)
+        return dict(zip(self._answers.items, confidence.tolist(), strict=True))
 
-    def posterior(self, task: Any, lift_gold: bool = False) -> dict[Any, float]:
-        """Label → probability; of a gold task, with `lift_gold`, what the crowd says."""
-        if task not in self._position:
-            raise KeyError(f"There is no task {task!r} among the answers or the gold.")
-        answers, item = self._answers, self._position[task]
-        question = answers.item_question[item]
-        first, after = answers.choice_start[question], answers.choice_start[question + 1]
-        options = self._options_of(item)
+    def posterior(self, task: Id, lift_gold: bool = False) -> dict[Label, float]:
+        """Label → probability. A gold label is certain, unless `lift_gold` asks for what the crowd says."""
+        answers, item = self._answers, self._item(task)
+        choices = answers.choices_of(item)
         gold = answers.gold_option[item]
         if gold >= 0 and not lift_gold:
-            values = np.zeros(after - first)
-            values[answers.option_choice[gold] - first] = 1.0
+            values = np.zeros(len(choices))
+            values[answers.option_choice[gold] - choices.start] = 1.0
         else:
-            values = np.full(after - first, self._crowd_unchosen[item])
-            values[answers.option_choice[options] - first] = self._crowd[options]
-        return dict(zip(answers.choices[first:after], values.tolist(), strict=True))
+            values = np.full(len(choices), self._posterior.unchosen[item])
+            options = answers.options_of(item)
+            values[answers.option_choice[options] - choices.start] = self._posterior.options[options]
+        return dict(zip(answers.choices[choices.start : choices.stop], values.tolist(), strict=True))
 
-    def lifted(self, task: Any) -> tuple[Any, float]:
-        """Label and confidence of a task as the crowd gives them: for a gold task, with the gold label lifted."""
-        if task not in self._position:
-            raise KeyError(f"There is no task {task!r} among the answers or the gold.")
-        choice, confidence = self._most_probable
-        item = self._position[task]
-        return self._answers.choices[choice[item]], float(confidence[item])
+    def crowd_label(self, task: Id) -> tuple[Label, float]:
+        """Label and confidence of a task by what the crowd says; for a gold task, regardless of its gold label."""
+        item = self._item(task)
+        return self._answers.choices[self._decisions.choice[item]], float(self._decisions.confidence[item])
 
     @cached_property
-    def alike(self) -> Consensus:
-        """The same with gold tasks, where their gold is lifted, judged by the fit that judges all others.
+    def gold_blind(self) -> Consensus:
+        """The same consensus, in which nothing tells gold tasks from others.
 
-        Of a gold task this one says what fits say that did not know its label, which is fair where it is compared with
-        it. Shown beside other tasks, such a number would give away which tasks are gold.
+        What this consensus says about the crowd's label of a gold task comes from fits that did not know the gold
+        label, so that the two can be compared fairly. Shown beside other tasks, such numbers would reveal which tasks
+        are gold. In the gold-blind consensus they come from the fit that all other tasks come from.
         """
-        if self._choice.alike is None:
+        fit = self._method_fit.gold_blind
+        if fit is None:
             return self
-        return Consensus(replace(self._choice, fit=self._choice.alike, alike=None), self._seed, self._seconds)
+        return Consensus(replace(self._method_fit, fit=fit, gold_blind=None), self._seed, self._seconds)
 
     @cached_property
-    def tasks(self) -> list[dict[str, Any]]:
-        """One row per task: task, question if given, label, confidence, difficulty, answers."""
-        difficulty = self._choice.fit.difficulty
-        hard = [None] * len(self._answers.items) if difficulty is None else difficulty.tolist()
-        with_questions = self._answers.questions != [None]
-        rows = []
-        for name, label, confidence, hardness, count in zip(
-            self._answers.items,
+    def tasks(self) -> list[Json]:
+        """One row per task: task, question (if the input has questions), label, confidence, difficulty, answers."""
+        answers, difficulty = self._answers, self._fit.difficulty
+        columns = (
+            answers.items,
             self.labels.values(),
             self.confidence.values(),
-            hard,
-            self._answers.answers_per_item.tolist(),
-            strict=True,
-        ):
-            key = {"task": name[0], "question": name[1]} if with_questions else {"task": name}
+            [None] * len(answers.items) if difficulty is None else difficulty.tolist(),
+            answers.answers_per_item.tolist(),
+        )
+        rows = []
+        for item, label, confidence, hardness, count in zip(*columns, strict=True):
+            key = {"task": item[0], "question": item[1]} if answers.has_questions else {"task": item}
             rows.append({**key, "label": label, "confidence": confidence, "difficulty": hardness, "answers": count})
         return rows
 
     @cached_property
-    def annotators(self) -> list[dict[str, Any]]:
-        """One row per annotator, with the columns of `annotators.csv`."""
-        fit, people = self._choice.fit, self._people
-        none = [None] * len(self._answers.annotators)
-        asked, right = self._answers.agrees_with_gold
-        columns: dict[str, Sequence[Any]] = {
-            "annotator": self._answers.annotators,
-            "answers": self._answers.answers_per_annotator.tolist(),
-            "gold_answers": asked.tolist(),
-            "gold_correct": right.tolist(),
-            "skill": fit.skill.tolist(),
-            "skill_se": none if fit.skill_error is None else fit.skill_error.tolist(),
-            "adversary_probability": none if fit.adversary is None else fit.adversary.tolist(),
-            "weight": fit.weight.tolist(),
-            "accuracy": people.accuracy.tolist(),
-            "verdict": people.verdict,
-        }
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    def scores(self) -> list[AnnotatorScore]:
+        """How far each annotator can be trusted."""
+        fit, answers = self._fit, self._answers
+        none = [None] * len(answers.annotators)
+        gold_answers, gold_correct = answers.gold_counts
+        rows = zip(
+            answers.annotators,
+            answers.answers_per_annotator.tolist(),
+            gold_answers.tolist(),
+            gold_correct.tolist(),
+            fit.skill.tolist(),
+            none if fit.skill_error is None else fit.skill_error.tolist(),
+            none if fit.adversary is None else fit.adversary.tolist(),
+            fit.weight.tolist(),
+            self._reliability.accuracy.tolist(),
+            self._reliability.verdict,
+            strict=True,
+        )
+        return [AnnotatorScore(*row) for row in rows]
 
     @cached_property
-    def doubtful(self) -> list[Any]:
-        """Tasks without gold whose label leads the next by less than NEAR_TIE: honest doubt, whatever was printed."""
-        close = (self._lead < NEAR_TIE) & (self._answers.gold_option < 0)
+    def annotators(self) -> list[Json]:
+        """One row per annotator, with the columns of `annotators.csv`."""
+        return [dict(vars(score)) for score in self.scores]
+
+    @cached_property
+    def doubtful(self) -> list[Id]:
+        """The tasks without gold whose label leads the next one by less than NEAR_TIE."""
+        close = (self._decisions.lead < NEAR_TIE) & ~self._answers.has_gold
         return [self._answers.items[item] for item in np.flatnonzero(close).tolist()]
 
     @cached_property
     def plurality_disagreements(self) -> int:
         """How many answered tasks have a label that is not among those with the most votes."""
         answers = self._answers
-        most = np.maximum.reduceat(answers.votes, answers.option_start)
-        leads = answers.votes >= most[answers.option_item]
-        same = leads & (answers.option_choice == self._label_choice[answers.option_item])
-        agreed = np.maximum.reduceat(same, answers.option_start)
-        return int((~agreed & (answers.answers_per_item > 0)).sum())
+        most_votes = np.maximum.reduceat(answers.votes, answers.option_start)
+        is_plurality = answers.votes >= most_votes[answers.option_item]
+        is_label = answers.option_choice == self._label_choice[answers.option_item]
+        agrees = np.maximum.reduceat(is_plurality & is_label, answers.option_start)
+        return int((~agrees & (answers.answers_per_item > 0)).sum())
 
     @cached_property
     def gold_agreement(self) -> tuple[int, int]:
-        """How many answered gold tasks there are, and how many of them the crowd labels right with the gold lifted."""
+        """How many answered gold tasks there are, and for how many of them the crowd's label is the gold label."""
         answers = self._answers
-        judged = (answers.gold_option >= 0) & (answers.answers_per_item > 0)
-        best = self._most_probable[0]
-        right = best[judged] == answers.option_choice[answers.gold_option[judged]]
+        judged = answers.has_gold & (answers.answers_per_item > 0)
+        right = self._decisions.choice[judged] == answers.option_choice[answers.gold_option[judged]]
         return int(judged.sum()), int(right.sum())
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """What the user should know; none of it stopped the work."""
-        found = list(self._answers.warnings)
-        fit = self._choice.fit
-        if not fit.converged:
-            found.append(
-                f"The fit had not settled after {len(fit.history)} rounds; the labels may still move a little."
-            )
-        if fit.adversary is not None and not self._answers.gold_option.max(initial=-1) >= 0:
-            share = float(fit.adversary @ self._answers.answers_per_annotator) / len(self._answers.answer_item)
-            if share > 1 / 3 and np.diff(self._answers.choice_start).max() <= 2:
-                found.append(
-                    f"{share:.0%} of the answers look contrary, and without gold a crowd of two labels looks the"
-                    " same as its mirror image; give a few gold labels to tell which it is."
-                )
-        return tuple(found)
+        """What the user should know although it did not stop the work."""
+        return (*crowd_warnings(self._answers), *fit_warnings(self._fit))
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> Json:
         """How the consensus came about: the content of `run.json`."""
-        fit, calibration = self._choice.fit, self._choice.calibration
+        convergence, calibration = self._fit.convergence, self._method_fit.calibration
         return {
-            "method": self._choice.method,
-            "form": self._choice.form,
-            "why": self._choice.why,
-            "objective": fit.objective,
-            "iterations": len(fit.history),
-            "converged": fit.converged,
-            "history": list(fit.history),
-            "calibration": {
-                "sharpness": calibration.sharpness,
-                "divided": calibration.divided,
-                "misled": calibration.misled,
-                "gold": calibration.gold,
-            },
+            "method": self._method_fit.method,
+            "form": self._fit.form,
+            "why": self._method_fit.why,
+            "objective": convergence.objective,
+            "iterations": len(convergence.history),
+            "converged": convergence.converged,
+            "history": list(convergence.history),
+            "calibration": dict(vars(calibration)),
             "doubtful": len(self.doubtful),
             "seconds": self._seconds,
             "versions": {
@@ -233,89 +222,44 @@ class Consensus:
             "warnings": list(self.warnings),
         }
 
-    @cached_property
-    def _position(self) -> dict[Any, int]:
-        return {name: position for position, name in enumerate(self._answers.items)}
+    def _item(self, task: Id) -> int:
+        if task not in self._position:
+            raise KeyError(f"There is no task {task!r} among the answers or the gold.")
+        return self._position[task]
 
     @cached_property
-    def _people(self) -> People:
-        return describe(self._choice.fit, self._with_gold(self._choice.fit.posterior), self._with_gold(self._crowd))
+    def _position(self) -> dict[Id, int]:
+        return {task: position for position, task in enumerate(self._answers.items)}
+
+    @cached_property
+    def _reliability(self) -> Reliability:
+        fitted, calibrated = self._fit.posterior.options, self._posterior.options
+        return assess_annotators(self._fit, self._with_gold(fitted), self._with_gold(calibrated))
 
     def _with_gold(self, posterior: Floats) -> Floats:
-        """[O] the posterior with gold items certain."""
-        known = self._answers.gold_option >= 0
-        posterior = np.where(known[self._answers.option_item], 0.0, posterior)
-        posterior[self._answers.gold_option[known]] = 1.0
+        """[O] the posterior of the options, with gold labels certain."""
+        answers = self._answers
+        posterior = np.where(answers.has_gold[answers.option_item], 0.0, posterior)
+        posterior[answers.gold_option[answers.has_gold]] = 1.0
         return posterior
 
-    def _options_of(self, item: int) -> slice:
-        start = self._answers.option_start
-        return slice(
-            int(start[item]), int(start[item + 1]) if item + 1 < len(start) else len(self._answers.option_item)
-        )
-
     @cached_property
-    def _label_choice(self) -> npt.NDArray[np.int32]:
-        """[I] the choice given as label."""
-        best = self._most_probable[0].copy()
-        known = self._answers.gold_option >= 0
-        best[known] = self._answers.option_choice[self._answers.gold_option[known]]
-        return best
-
-    @cached_property
-    def _confidence(self) -> Floats:
-        return np.where(self._answers.gold_option >= 0, 1.0, self._most_probable[1])
-
-    @cached_property
-    def _lead(self) -> Floats:
-        """[I] how far the most probable label leads the next."""
+    def _label_choice(self) -> Integers:
+        """[I] the choice that is the label: the gold label, or else the most probable one."""
         answers = self._answers
-        top = np.maximum.reduceat(self._crowd, answers.option_start)
-        below = np.where(self._is_top, -np.inf, self._crowd)
-        second = np.maximum.reduceat(below, answers.option_start)
-        second = np.where(answers.unchosen > 0, np.maximum(second, self._crowd_unchosen), second)
-        several = np.add.reduceat(self._is_top, answers.option_start) > 1
-        alone = answers.label_count < 2
-        return np.where(alone, 1.0, np.where(several | (second >= top), 0.0, top - np.maximum(second, 0.0)))
-
-    @cached_property
-    def _is_top(self) -> npt.NDArray[np.bool_]:
-        """[O] the options that are most probable among their item's."""
-        top = np.maximum.reduceat(self._crowd, self._answers.option_start)
-        return self._crowd >= top[self._answers.option_item] - SAME
-
-    @cached_property
-    def _most_probable(self) -> tuple[npt.NDArray[np.int32], Floats]:
-        """[I], [I] the choice with the highest probability and that probability, gold lifted.
-
-        Tied labels are drawn by a hash of seed, task and label, so no label is favoured for its place in a list.
-        """
-        answers = self._answers
-        top = np.maximum.reduceat(self._crowd, answers.option_start)
-        where_top = np.flatnonzero(self._is_top)
-        first = np.searchsorted(where_top, answers.option_start)
-        choice = answers.option_choice[where_top[first]].copy()
-        tied = np.add.reduceat(self._is_top.astype(np.int32), answers.option_start) > 1
-        nobody = (answers.unchosen > 0) & (self._crowd_unchosen >= top - SAME)
-        for item in np.flatnonzero(tied | nobody).tolist():
-            choice[item] = self._draw(item, bool(nobody[item]), float(top[item]))
-        return choice, np.where(nobody, np.maximum(self._crowd_unchosen, top), top)
-
-    def _draw(self, item: int, with_unchosen: bool, top: float) -> int:
-        answers = self._answers
-        place = self._options_of(item)
-        options = np.arange(place.start, place.stop)
-        best = max(top, float(self._crowd_unchosen[item])) if with_unchosen else top
-        candidates = answers.option_choice[options[self._crowd[options] >= best - SAME]].tolist()
-        if with_unchosen:
-            question = answers.item_question[item]
-            everything = range(answers.choice_start[question], answers.choice_start[question + 1])
-            candidates += sorted(set(everything) - set(answers.option_choice[options].tolist()))
-        return int(max(candidates, key=lambda choice: self._lot(answers.items[item], answers.choices[choice])))
-
-    def _lot(self, task: Any, label: Any) -> bytes:
-        return hashlib.blake2b(repr((self._seed, task, label)).encode(), digest_size=8).digest()
+        choice = self._decisions.choice.copy()
+        choice[answers.has_gold] = answers.option_choice[answers.gold_option[answers.has_gold]]
+        return choice
 
 
-def _unheard(stage: str, fraction: float) -> None:
-    """Nobody asked for progress."""
+def _check_method(method: str, form: str | None) -> None:
+    if method not in METHODS:
+        raise UnusableInput(f"There is no method {method!r}; choose one of {', '.join(METHODS)}.")
+    forms = forms_of(method)
+    if form is not None and form not in forms:
+        remedy = f"choose one of {', '.join(forms)}" if forms else "leave the form out"
+        raise UnusableInput(f"Method {method!r} has no form {form!r}; {remedy}.")
+
+
+def _ignore_progress(stage: str, fraction: float) -> None:
+    """The default for `progress`."""

@@ -1,86 +1,78 @@
-"""What every method returns, and the one normalisation that all of them share."""
+"""What every method returns, and the operations on posteriors that the methods share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
-from .answers import Answers, Floats
+from .answers import Answers
+from .em import Convergence
+from .types import Floats
 
-Progress = Callable[[str, float], None]
+SAME = 1e-9  # probabilities closer than this are tied
+
+
+class Posterior(NamedTuple):
+    """Probabilities of labels, for a table with O options and I items."""
+
+    options: Floats  # [O] probability of each option
+    unchosen: Floats  # [I] probability of each single label that is not an option
+
+    @classmethod
+    def mean(cls, posteriors: Mapping[str, Posterior], weights: Mapping[str, float]) -> Posterior:
+        """Average posteriors on the same table; the weights sum to one."""
+        options = sum(weight * posteriors[name].options for name, weight in weights.items())
+        unchosen = sum(weight * posteriors[name].unchosen for name, weight in weights.items())
+        return cls(np.asarray(options), np.asarray(unchosen))
 
 
 @dataclass(frozen=True)
 class Fit:
-    """One method's reading of a crowd. Shapes as in `Answers`: I items, J annotators, O options.
+    """The result of one method. Shapes as in `Answers`: I items, J annotators, O options.
 
-    Posteriors are the crowd's own: for a gold item they say what the answers say with the gold label lifted.
+    The posterior is the crowd's own: for a gold item, it says what the answers say regardless of the gold label.
     """
 
     answers: Answers  # the table that `posterior` refers to
     form: str
-    posterior: Floats  # [O] probability that the option is the true label
-    unchosen: Floats  # [I] probability of each single label that is no option
+    posterior: Posterior
     skill: Floats  # [J]
     weight: Floats  # [J] what one answer of the annotator counts
-    objective: float
-    history: tuple[float, ...]
-    converged: bool
+    convergence: Convergence
     skill_error: Floats | None = None  # [J] standard error of the skill
     adversary: Floats | None = None  # [J] probability of being an adversary
     difficulty: Floats | None = None  # [I]
-    knowing: Floats | None = None  # [J] share of the tasks, beyond what guessing gives, that the annotator knows
-    knowing_error: Floats | None = None  # [J] its standard error
+    knowledge: Floats | None = None  # [J] share of the tasks that the annotator knows, beyond what guessing gives
+    knowledge_error: Floats | None = None  # [J] its standard error
 
+    @property
+    def objective(self) -> float:
+        return self.convergence.objective
 
-class Model(Protocol):
-    """Something that an EM loop can climb."""
-
-    def step(self) -> float:
-        """One round of E-step and M-step; returns the objective, which never falls."""
-
-
-def climb(
-    model: Model,
-    answers: Answers,
-    progress: Callable[[float], None],
-    limit: int = 300,
-    tolerance: float = 3e-6,
-    floor: float = -np.inf,
-    least: int = 6,
-) -> tuple[tuple[float, ...], bool]:
-    """Steps until the objective gains less than `tolerance` per answer: its history, and whether it got there.
-
-    At least `least` rounds are made, because a model may learn about the crowd as a whole only after some. One that
-    would still lie below `floor` after fifty more rounds like the last is given up: it is only being compared with one
-    that is already there.
-    """
-    history: list[float] = []
-    for iteration in range(limit):
-        history.append(model.step())
-        progress((iteration + 1) / limit)
-        if iteration + 1 < least:
-            continue
-        gain = history[-1] - history[-2]
-        if gain < tolerance * max(len(answers.answer_item), 100):
-            return tuple(history), True
-        if history[-1] + 50 * gain < floor:
-            break
-    return tuple(history), False
+    def posterior_on(self, table: Answers) -> Posterior:
+        """The posterior written to another table of the same items: this fit's own, or one with all options."""
+        own = self.answers
+        if len(own.option_item) == len(table.option_item):
+            return self.posterior
+        options = self.posterior.unchosen[table.option_item]
+        first_choice = own.choice_start[own.item_question]
+        position = table.option_start[own.option_item] + own.option_choice - first_choice[own.option_item]
+        options[position] = self.posterior.options
+        return Posterior(options, np.zeros(len(table.items)))
 
 
 def normalise(answers: Answers, option: Floats, unchosen: Floats) -> tuple[Floats, Floats, Floats]:
-    """Probabilities from log scores, item by item.
+    """Turn log scores into probabilities, item by item.
 
-    `option` [O] or [O, G] are log scores of the options, `unchosen` [I] or [I, 1] the log score of one label that is
-    no option; there are `answers.unchosen` of those. Returns the probabilities of the options, of one such label, and
-    the log of the sum they were divided by ([I] or [I, G]).
+    `option` [O] or [O, G] holds the log scores of the options, `unchosen` [I] or [I, 1] the log score of each label
+    that is not an option; the item has `answers.unchosen_count` of those. Returns the probabilities of both, and the
+    log of the sum they were divided by ([I] or [I, G]).
     """
-    count = answers.unchosen if option.ndim == 1 else answers.unchosen[:, None]
+    count = answers.unchosen_count if option.ndim == 1 else answers.unchosen_count[:, None]
     start, item = answers.option_start, answers.option_item
     top = np.maximum.reduceat(option, start, axis=0)
     top = np.maximum(top, np.where(count > 0, unchosen, -np.inf))
@@ -90,41 +82,36 @@ def normalise(answers: Answers, option: Floats, unchosen: Floats) -> tuple[Float
     return share / total[item], other / total, top + np.log(total)
 
 
-def clamped(answers: Answers) -> tuple[Floats, Floats]:
-    """Log scores [O], [I] that forbid every label of a gold item but the gold one; zero elsewhere."""
-    gold = answers.gold_option
-    is_gold = gold >= 0
-    option = np.where(is_gold[answers.option_item], -np.inf, 0.0)
-    option[gold[is_gold]] = 0.0
-    return option, np.where(is_gold, -np.inf, 0.0)
+def gold_scores(answers: Answers) -> tuple[Floats, Floats]:
+    """Log scores [O], [I] that exclude every label of a gold item except the gold label; zero for other items."""
+    option = np.where(answers.has_gold[answers.option_item], -np.inf, 0.0)
+    option[answers.gold_option[answers.has_gold]] = 0.0
+    return option, np.where(answers.has_gold, -np.inf, 0.0)
 
 
-def hardness(answers: Answers, share: Floats) -> Floats:
-    """[I] a first guess of the items' difficulty from their vote shares [O]: the less united, the harder.
+def vote_shares(answers: Answers) -> Posterior:
+    """The shares of the votes, from which every model starts; gold items are certain.
 
-    As quantiles of a standard Gaussian; 0 where there is nothing to tell it.
-    """
-    guess = np.zeros(len(answers.items))
-    some = answers.telling
-    if some.any():
-        united = np.round(
-            np.maximum.reduceat(share, answers.option_start)[some], 9
-        )  # ties stay ties whatever the order
-        _, position = np.unique(-united, return_inverse=True)
-        count = np.bincount(position)
-        guess[some] = ndtri(((np.cumsum(count) - count / 2) / count.sum())[position])
-    return guess
-
-
-def vote_shares(answers: Answers) -> tuple[Floats, Floats]:
-    """Shares of the vote, [O] and [I] as in `Fit`, where every method starts; gold items are certain.
-
-    Smoothed as if every label had a tenth of a vote more, or with many labels all of them together half a vote.
+    Smoothed as if every label had a tenth of a vote more, or half a vote for all labels together if there are many.
     """
     with np.errstate(divide="ignore"):
-        little = np.minimum(0.1, 0.5 / answers.label_count)
-        option, unchosen = clamped(answers)
-        share, other, _ = normalise(
-            answers, np.log(answers.votes + little[answers.option_item]) + option, np.log(little) + unchosen
-        )
-    return share, other
+        extra = np.minimum(0.1, 0.5 / answers.label_count)
+        gold_option, gold_unchosen = gold_scores(answers)
+        option = np.log(answers.votes + extra[answers.option_item]) + gold_option
+        share, unchosen, _ = normalise(answers, option, np.log(extra) + gold_unchosen)
+    return Posterior(share, unchosen)
+
+
+def initial_difficulty(answers: Answers, share: Floats) -> Floats:
+    """[I] a first guess of the items' difficulty from their vote shares [O]: the more divided, the harder.
+
+    The guesses are quantiles of a standard Gaussian; 0 for items that say nothing about difficulty.
+    """
+    guess = np.zeros(len(answers.items))
+    informative = answers.is_informative
+    if informative.any():
+        top_share = np.maximum.reduceat(share, answers.option_start)[informative]
+        _, rank = np.unique(-np.round(top_share, 9), return_inverse=True)  # rounded, so that ties remain ties
+        count = np.bincount(rank)
+        guess[informative] = ndtri(((np.cumsum(count) - count / 2) / count.sum())[rank])
+    return guess

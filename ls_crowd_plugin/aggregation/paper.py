@@ -1,15 +1,15 @@
-"""GEM as the paper has it: a point estimate of every skill, discrimination, intention and task difficulty.
+"""GEM as in the paper: a point estimate of every skill, discrimination, intention and task difficulty.
 
-    s = 1 / (1 + exp(−a_j (d_j − D_i)))          whether annotator j can solve task i
+    s = 1 / (1 + exp(−a_j (d_j − D_i)))          probability that annotator j can solve task i
     honest             hit s + (1−s)/K           miss (1−s)/K
     simple adversary   hit (1−s)/K               miss (1−s)/K + s/(K−1)
     complex adversary  hit (1−s)/K + t·s         miss (1−s)/K + (1−t)·s/(K−1),   t = 1/(1 + exp(−b_j (θ_j − D_i)))
 
 `hit` is the probability of an answer if it is the true label, `miss` if another label is. The E-step gives the
-posterior of the hidden labels of the non-probe tasks; M1 sets each intention v_j, compared at each intention's own
-best skill; M2 climbs in d, a, D; M1 and M2 alternate until no intention changes. Gaussian priors on d, D and log a,
-the widths of the first two learned as well, settle what the likelihood leaves open (a common shift, a common scale,
-the infinite skill of somebody who is never wrong). Scale: log a_j has mean 0 and standard deviation 1.
+posterior of the hidden labels of the non-probe tasks. M1 sets each intention v_j, comparing both intentions at their
+own best skill; M2 maximises over d, a and D; M1 and M2 alternate until no intention changes. Gaussian priors on d, D
+and log a determine what the likelihood does not: a common shift, a common scale, and the infinite skill of somebody who
+is never wrong. The widths of the first two are learned too. Scale: log a_j has mean 0 and standard deviation 1.
 """
 
 from __future__ import annotations
@@ -21,47 +21,46 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from .answers import Answers, Flags, Floats, sums
-from .fit import Fit, clamped, climb, hardness, normalise, vote_shares
+from .answers import Answers
+from .arrays import group_sums
+from .em import run_em
+from .fit import Fit, Posterior, gold_scores, initial_difficulty, normalise, vote_shares
+from .types import FitProgress, Flags, Floats
 
-ADVERSARY_ODDS = np.log(0.1 / 0.9)  # most people are honest
-WIDTH_SEEN = 4.0  # a prior's width is learned as if so many values of width 1 had been seen before
-LEAST = 1e-12
+ADVERSARY_LOG_ODDS = np.log(0.1 / 0.9)  # prior: most annotators are honest
+WIDTH_PRIOR = 4.0  # a prior's width is learned as if this many values of width 1 had been seen before
+MIN_PROBABILITY = 1e-12
+MAX_ASCENT_STEPS = 50
 
 
-def fit_paper(answers: Answers, progress: Callable[[float], None], tied: bool = False, complex_: bool = False) -> Fit:
-    """The paper's GEM; `tied` gives all annotators one discrimination, `complex_` makes adversaries the crafty kind."""
-    model = PaperModel(answers, tied, complex_)
-    history, converged = climb(model, answers, progress, limit=100, tolerance=1e-4, least=3)
-    posterior, unchosen, _ = model.label_posterior(model.parameters, lift_gold=True)
-    own = model.parameters
-    log_ratio = np.subtract(*model.log_hit_and_miss(own)[:2])
-    answered = np.maximum(model.answered, 1)
+def fit_paper(answers: Answers, progress: FitProgress, tied: bool = False, complex_adversaries: bool = False) -> Fit:
+    """Fit the paper's GEM; `tied` gives all annotators the same discrimination."""
+    model = PaperModel(answers, tied, complex_adversaries)
+    convergence = run_em(model, answers, progress, max_iterations=100, tolerance=1e-4, min_iterations=3)
+    posterior, _ = model.label_posterior(model.parameters, with_gold=False)
+    log_hit, log_miss = model.log_hit_and_miss(model.parameters)
     return Fit(
         answers=answers,
-        form="paper" + ("-tied" if tied else "") + ("-complex" if complex_ else ""),
+        form="paper" + ("-tied" if tied else "") + ("-complex" if complex_adversaries else ""),
         posterior=posterior,
-        unchosen=unchosen,
-        skill=own.skill,
+        skill=model.parameters.skill,
         skill_error=model.skill_error(),
         adversary=expit(model.adversary_log_odds),
-        weight=sums(model.annotator, log_ratio, len(answered)) / answered,
-        difficulty=own.difficulty,
-        objective=history[-1],
-        history=history,
-        converged=converged,
+        weight=model.sum_by_annotator(log_hit - log_miss) / np.maximum(model.answered, 1),
+        difficulty=model.parameters.difficulty,
+        convergence=convergence,
     )
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """Λ: [J] each but `difficulty` [I]; the last two only matter for complex adversaries."""
+    """Λ: [J] each except `difficulty` [I]; the last two only matter for complex adversaries."""
 
     adversary: Flags  # 1 − v_j
     skill: Floats  # d_j
     log_discrimination: Floats  # log a_j
     difficulty: Floats  # D_i
-    log_gap: Floats  # θ_j = d_j − exp(log_gap): always below the skill
+    log_gap: Floats  # θ_j = d_j − exp(log_gap), so it is always below the skill
     log_craft: Floats  # log b_j
 
     @property
@@ -76,127 +75,128 @@ class Parameters:
 class PaperModel:
     """The state of GEM: Λ, the widths of its priors, and the posterior of the labels."""
 
-    def __init__(self, answers: Answers, tied: bool = False, complex_: bool = False) -> None:
-        self.answers, self.tied, self.complex = answers, tied, complex_
-        some = answers.decidable  # of n answers, those to items with something to decide
-        self.item, self.annotator = answers.answer_item[some], answers.answer_annotator[some]
-        self.option = answers.answer_option[some]
+    def __init__(self, answers: Answers, tied: bool = False, complex_adversaries: bool = False) -> None:
+        self.answers, self.tied, self.complex = answers, tied, complex_adversaries
+        used = answers.is_decidable  # n: the answers to items with several labels
+        self.item, self.annotator = answers.answer_item[used], answers.answer_annotator[used]
+        self.option = answers.answer_option[used]
         self.labels = answers.label_count[self.item]  # [n] K
         self.answered = np.bincount(self.annotator, minlength=len(answers.annotators))  # [J]
-        share, _ = vote_shares(answers)
+        share = vote_shares(answers).options
         count = len(answers.annotators)
         self.parameters = Parameters(
             adversary=np.zeros(count, bool),
             skill=np.zeros(count),
             log_discrimination=np.zeros(count),
-            difficulty=hardness(answers, share),
+            difficulty=initial_difficulty(answers, share),
             log_gap=np.zeros(count),
             log_craft=np.zeros(count),
         )
         self.widths = np.array([2.0, 2.0, 1.0])  # standard deviations of d, D and log a
         self.right: Floats = share[self.option]  # [n] P(the answer is the true label)
-        self.adversary_log_odds: Floats = np.full(count, ADVERSARY_ODDS)
+        self.adversary_log_odds: Floats = np.full(count, ADVERSARY_LOG_ODDS)
 
-    def step(self) -> float:
+    def m_step(self) -> None:
+        """Update Λ and the widths of its priors."""
         for _ in range(5):
             before = self.parameters.adversary
             self._set_intentions()
-            self._climb_parameters()
+            self._maximise_parameters()
             if (before == self.parameters.adversary).all():
                 break
         self._learn_widths()
-        posterior, _, evidence = self.label_posterior(self.parameters)
-        self.right = posterior[self.option]
+
+    def e_step(self) -> float:
+        """Update the posterior of the labels."""
+        posterior, evidence = self.label_posterior(self.parameters)
+        self.right = posterior.options[self.option]
         return float(evidence.sum() + self.log_prior(self.parameters).sum())
 
-    def label_posterior(self, parameters: Parameters, lift_gold: bool = False) -> tuple[Floats, Floats, Floats]:
-        """E-step: [O], [I] posterior of the labels, and [I] log of (1/K) sum_k prod_j P(r_ij | z_i = k)."""
-        log_hit, log_miss, *_ = self.log_hit_and_miss(parameters)
+    def label_posterior(self, parameters: Parameters, with_gold: bool = True) -> tuple[Posterior, Floats]:
+        """The posterior of the labels, and [I] log of (1/K) sum_k prod_j P(r_ij | z_i = k)."""
+        log_hit, log_miss = self.log_hit_and_miss(parameters)
         answers = self.answers
-        ratio = sums(self.option, log_hit - log_miss, len(answers.option_item))
-        base = sums(self.item, log_miss, len(answers.items))
-        option, unchosen = clamped(answers)
-        if lift_gold:
-            option, unchosen = np.zeros_like(option), np.zeros_like(unchosen)
-        posterior, each, total = normalise(answers, ratio + option, unchosen)
-        return posterior, each, base + total - np.log(answers.label_count)
+        ratio = group_sums(self.option, log_hit - log_miss, len(answers.option_item))
+        base = group_sums(self.item, log_miss, len(answers.items))
+        gold_option, unchosen = gold_scores(answers)
+        option = ratio + gold_option if with_gold else ratio
+        share, other, total = normalise(answers, option, unchosen if with_gold else np.zeros_like(unchosen))
+        return Posterior(share, other), base + total - np.log(answers.label_count)
 
-    def log_hit_and_miss(self, parameters: Parameters) -> tuple[Floats, Floats, Floats, Floats]:
-        """[n] each: log hit, log miss, and the s and t of every answer."""
-        knows, crafty = self._solves(parameters)
-        hit, miss = self._pmf(parameters, knows, crafty)
-        return np.log(hit), np.log(miss), knows, crafty
+    def log_hit_and_miss(self, parameters: Parameters) -> tuple[Floats, Floats]:
+        """[n] each: log hit and log miss of every answer."""
+        hit, miss = self._hit_and_miss(parameters, *self._solves(parameters))
+        return np.log(hit), np.log(miss)
 
     def _solves(self, parameters: Parameters) -> tuple[Floats, Floats]:
+        """[n] each: s and t of every answer."""
         annotator = self.annotator
         difficulty = parameters.difficulty[self.item]
         skill = parameters.skill[annotator]
-        knows = expit(np.exp(parameters.log_discrimination)[annotator] * (skill - difficulty))
+        solves = expit(np.exp(parameters.log_discrimination)[annotator] * (skill - difficulty))
         if not self.complex:
-            return knows, np.zeros_like(knows)
+            return solves, np.zeros_like(solves)
         threshold = skill - np.exp(parameters.log_gap)[annotator]
-        return knows, expit(np.exp(parameters.log_craft)[annotator] * (threshold - difficulty))
+        return solves, expit(np.exp(parameters.log_craft)[annotator] * (threshold - difficulty))
 
-    def _pmf(self, parameters: Parameters, knows: Floats, crafty: Floats) -> tuple[Floats, Floats]:
+    def _hit_and_miss(self, parameters: Parameters, solves: Floats, crafty: Floats) -> tuple[Floats, Floats]:
         adversary = parameters.adversary[self.annotator]
-        guess = (1 - knows) / self.labels + LEAST
-        hit = guess + np.where(adversary, crafty * knows, knows)
-        miss = guess + np.where(adversary, (1 - crafty) * knows / (self.labels - 1), 0.0)
+        guess = (1 - solves) / self.labels + MIN_PROBABILITY
+        hit = guess + np.where(adversary, crafty * solves, solves)
+        miss = guess + np.where(adversary, (1 - crafty) * solves / (self.labels - 1), 0.0)
         return hit, miss
 
     def expected_log_likelihood(self, parameters: Parameters) -> tuple[Floats, Floats, Floats]:
         """[J] each annotator's part of E[log L_c], its gradient [4, J] in `annotators`, and [I] in the difficulty."""
         annotator = self.annotator
-        knows, crafty = self._solves(parameters)
-        hit, miss = self._pmf(parameters, knows, crafty)
+        solves, crafty = self._solves(parameters)
+        hit, miss = self._hit_and_miss(parameters, solves, crafty)
         value = self.right * np.log(hit) + (1 - self.right) * np.log(miss)
         adversary = parameters.adversary[annotator]
         by_hit, by_miss = self.right / hit, (1 - self.right) / miss
         others = self.labels - 1
-        by_knows = by_hit * (np.where(adversary, crafty, 1.0) - 1 / self.labels)
-        by_knows += by_miss * (np.where(adversary, (1 - crafty) / others, 0.0) - 1 / self.labels)
-        slope = by_knows * knows * (1 - knows)  # d value / d (a_j (d_j − D_i))
+        by_solves = by_hit * (np.where(adversary, crafty, 1.0) - 1 / self.labels)
+        by_solves += by_miss * (np.where(adversary, (1 - crafty) / others, 0.0) - 1 / self.labels)
+        slope = by_solves * solves * (1 - solves)  # d value / d (a_j (d_j − D_i))
         discrimination = np.exp(parameters.log_discrimination)[annotator]
         distance = parameters.skill[annotator] - parameters.difficulty[self.item]
         gradient = np.zeros((4, len(parameters.skill)))
         by_skill = slope * discrimination
         by_difficulty = -by_skill
-        gradient[1] = self._per_annotator(slope * discrimination * distance)
+        gradient[1] = self.sum_by_annotator(slope * discrimination * distance)
         if self.complex:
-            by_crafty = np.where(adversary, knows * (by_hit - by_miss / others), 0.0) * crafty * (1 - crafty)
+            by_crafty = np.where(adversary, solves * (by_hit - by_miss / others), 0.0) * crafty * (1 - crafty)
             craft, gap = np.exp(parameters.log_craft)[annotator], np.exp(parameters.log_gap)[annotator]
             by_skill = by_skill + by_crafty * craft
             by_difficulty = by_difficulty - by_crafty * craft
-            gradient[2] = self._per_annotator(-by_crafty * craft * gap)
-            gradient[3] = self._per_annotator(by_crafty * craft * (distance - gap))
-        gradient[0] = self._per_annotator(by_skill)
-        return (
-            self._per_annotator(value),
-            gradient,
-            sums(self.item, by_difficulty, len(parameters.difficulty)),
-        )
+            gradient[2] = self.sum_by_annotator(-by_crafty * craft * gap)
+            gradient[3] = self.sum_by_annotator(by_crafty * craft * (distance - gap))
+        gradient[0] = self.sum_by_annotator(by_skill)
+        by_item = group_sums(self.item, by_difficulty, len(parameters.difficulty))
+        return self.sum_by_annotator(value), gradient, by_item
 
-    def _per_annotator(self, values: Floats) -> Floats:
-        return sums(self.annotator, values, len(self.parameters.skill))
+    def sum_by_annotator(self, values: Floats) -> Floats:
+        """[J] sums of one value per answer [n]."""
+        return group_sums(self.annotator, values, len(self.answered))
 
     def log_prior(self, parameters: Parameters) -> Floats:
-        """[J + 1] log prior of each annotator's parameters, last that of the difficulties and of the widths."""
+        """[J + 1] log prior of each annotator's parameters, and last that of the difficulties and the widths."""
         skill, difficulty, discrimination = self.widths
         own = -0.5 * (parameters.skill / skill) ** 2 - np.log(skill)
         own -= 0.5 * (parameters.log_discrimination / discrimination) ** 2 + np.log(discrimination)
         own -= 0.5 * (parameters.log_gap**2 + parameters.log_craft**2) if self.complex else 0.0
-        own += np.where(parameters.adversary, ADVERSARY_ODDS - self._charge(), 0.0)
-        decided = parameters.difficulty[self.answers.telling]
-        shared = (-0.5 * (decided / difficulty) ** 2 - np.log(difficulty)).sum()
-        shared -= WIDTH_SEEN * (np.log(self.widths) + 0.5 / self.widths**2).sum()
+        own += np.where(parameters.adversary, ADVERSARY_LOG_ODDS - self._complexity_cost(), 0.0)
+        informative = parameters.difficulty[self.answers.is_informative]
+        shared = (-0.5 * (informative / difficulty) ** 2 - np.log(difficulty)).sum()
+        shared -= WIDTH_PRIOR * (np.log(self.widths) + 0.5 / self.widths**2).sum()
         return np.append(own, shared)
 
-    def _charge(self) -> Floats | float:
-        """What a complex adversary pays for θ_j and b_j: half the log of the answers each, as in BIC."""
+    def _complexity_cost(self) -> Floats | float:
+        """What θ_j and b_j cost a complex adversary: half the log of the number of answers each, as in BIC."""
         return np.log(np.maximum(self.answered, 1)) if self.complex else 0.0
 
-    def _objective(self, parameters: Parameters) -> tuple[Floats, Floats, Floats]:
-        """E[log L_c] + log prior: [J] by annotator, gradient [4, J] in the annotators', [I] in the difficulty."""
+    def penalised_log_likelihood(self, parameters: Parameters) -> tuple[Floats, Floats, Floats]:
+        """E[log L_c] + log prior: [J] by annotator, gradient [4, J] in `annotators`, and [I] in the difficulty."""
         value, gradient, by_difficulty = self.expected_log_likelihood(parameters)
         skill, difficulty, discrimination = self.widths
         gradient[0] -= parameters.skill / skill**2
@@ -207,67 +207,64 @@ class PaperModel:
         return value + self.log_prior(parameters)[:-1], gradient, by_difficulty - parameters.difficulty / difficulty**2
 
     def _set_intentions(self) -> None:
-        """M1: each v_j on its own, both intentions at the best annotator parameters they can have."""
+        """M1: set each v_j separately, comparing both intentions at their own best annotator parameters."""
         count = len(self.parameters.skill)
         best = self.parameters
-        present = self._objective(best)[0]
-        best_value: Floats = present
-        at_best = []
+        current = self.penalised_log_likelihood(best)[0]
+        best_value: Floats = current
+        value_at_best = []
         for adversary in (False, True):
             start = replace(
                 self.parameters, adversary=np.full(count, adversary), skill=np.maximum(self.parameters.skill, 0.0)
             )
-            tried = self._best_annotators(start)
-            value = self._objective(tried)[0]
-            stays = self.parameters.adversary == adversary
-            at_best.append(np.where(stays, np.maximum(value, present), value))
+            candidate = self._best_annotators(start)
+            value = self.penalised_log_likelihood(candidate)[0]
+            unchanged = self.parameters.adversary == adversary
+            value_at_best.append(np.where(unchanged, np.maximum(value, current), value))
             better = value > best_value
             best = replace(
-                best.with_annotators(np.where(better, tried.annotators, best.annotators)),
+                best.with_annotators(np.where(better, candidate.annotators, best.annotators)),
                 adversary=np.where(better, adversary, best.adversary),
             )
             best_value = np.asarray(np.maximum(value, best_value))
         self.parameters = best
-        self.adversary_log_odds = at_best[1] - at_best[0]
+        self.adversary_log_odds = value_at_best[1] - value_at_best[0]
 
     def _best_annotators(self, start: Parameters) -> Parameters:
-        """The annotators' own parameters at their best for fixed intentions and difficulties."""
-        shape = start.annotators.shape
-        free = self._free()
-
-        def negative(flat: Floats) -> tuple[float, Floats]:
-            values = start.annotators
-            values[free] = flat.reshape(-1, shape[1])
-            value, gradient, _ = self._objective(start.with_annotators(values))
-            return -float(value.sum()), -gradient[free].ravel()
-
-        found = minimize(negative, start.annotators[free].ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 50})
-        values = start.annotators
-        values[free] = found.x.reshape(-1, shape[1])
-        return start.with_annotators(values)
-
-    def _free(self) -> list[int]:
-        """Rows of `annotators` that each annotator may choose alone."""
-        return [0, *([] if self.tied else [1]), *([2, 3] if self.complex else [])]
-
-    def _climb_parameters(self) -> None:
-        """M2: ascent in d, a and D together for fixed intentions."""
-        start, free = self.parameters, self._free()
-        count = len(start.skill)
+        """Maximise over the annotators' own parameters, with fixed intentions and difficulties."""
+        free, shape = self._free_rows(), start.annotators.shape
 
         def unpack(flat: Floats) -> Parameters:
             values = start.annotators
-            values[free] = flat[: len(free) * count].reshape(-1, count)
+            values[free] = flat.reshape(-1, shape[1])
+            return start.with_annotators(values)
+
+        def loss(flat: Floats) -> tuple[float, Floats]:
+            value, gradient, _ = self.penalised_log_likelihood(unpack(flat))
+            return -float(value.sum()), -gradient[free].ravel()
+
+        return unpack(_minimise(loss, start.annotators[free].ravel()))
+
+    def _free_rows(self) -> list[int]:
+        """The rows of `annotators` that each annotator has separately."""
+        return [0, *([] if self.tied else [1]), *([2, 3] if self.complex else [])]
+
+    def _maximise_parameters(self) -> None:
+        """M2: maximise over d, a and D together, with fixed intentions."""
+        start, free = self.parameters, self._free_rows()
+        count = len(start.skill)
+        own = len(free) * count  # the flat vector holds the annotators' rows, the difficulties, and the tied log a
+
+        def unpack(flat: Floats) -> Parameters:
+            values = start.annotators
+            values[free] = flat[:own].reshape(-1, count)
             if self.tied:
                 values[1] = flat[-1]
-            return replace(
-                start.with_annotators(values),
-                difficulty=flat[len(free) * count : len(free) * count + len(start.difficulty)],
-            )
+            return replace(start.with_annotators(values), difficulty=flat[own : own + len(start.difficulty)])
 
-        def negative(flat: Floats) -> tuple[float, Floats]:
+        def loss(flat: Floats) -> tuple[float, Floats]:
             parameters = unpack(flat)
-            value, gradient, by_difficulty = self._objective(parameters)
+            value, gradient, by_difficulty = self.penalised_log_likelihood(parameters)
             total = value.sum() - 0.5 * ((parameters.difficulty / self.widths[1]) ** 2).sum()
             parts = [gradient[free].ravel(), by_difficulty]
             if self.tied:
@@ -277,23 +274,26 @@ class PaperModel:
         parts = [start.annotators[free].ravel(), start.difficulty]
         if self.tied:
             parts.append(start.log_discrimination[:1])
-        found = minimize(negative, np.concatenate(parts), jac=True, method="L-BFGS-B", options={"maxiter": 50})
-        self.parameters = unpack(found.x)
+        self.parameters = unpack(_minimise(loss, np.concatenate(parts)))
 
     def _learn_widths(self) -> None:
-        """The widths of the priors at their own maximum: as if WIDTH_SEEN more values of width 1 had been seen."""
-        own = self.parameters
-        for position, values in enumerate(
-            (own.skill, own.difficulty[self.answers.telling])
-        ):  # that of log a stays: it sets the scale
-            self.widths[position] = np.sqrt((values @ values + WIDTH_SEEN) / (len(values) + WIDTH_SEEN))
+        """Set the widths of d's and D's priors to their own maximum; that of log a stays, because it sets the scale."""
+        difficulty = self.parameters.difficulty[self.answers.is_informative]
+        for position, values in enumerate((self.parameters.skill, difficulty)):
+            self.widths[position] = np.sqrt((values @ values + WIDTH_PRIOR) / (len(values) + WIDTH_PRIOR))
 
     def skill_error(self) -> Floats:
-        """[J] standard error of d_j: one over the root of the curvature of its own objective."""
+        """[J] standard error of d_j: one over the root of the curvature of its objective."""
         step = 1e-4
-        rows = []
+        slopes = []
         for sign in (1, -1):
             moved = replace(self.parameters, skill=self.parameters.skill + sign * step)
-            rows.append(self._objective(moved)[1][0])
-        curvature = (rows[1] - rows[0]) / (2 * step)
+            slopes.append(self.penalised_log_likelihood(moved)[1][0])
+        curvature = (slopes[1] - slopes[0]) / (2 * step)
         return np.asarray(1 / np.sqrt(np.maximum(curvature, 1 / (100 * self.widths[0] ** 2))))
+
+
+def _minimise(loss: Callable[[Floats], tuple[float, Floats]], start: Floats) -> Floats:
+    """Minimise a loss that returns its value and gradient."""
+    result = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": MAX_ASCENT_STEPS})
+    return np.asarray(result.x)

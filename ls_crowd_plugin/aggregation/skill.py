@@ -1,233 +1,238 @@
-"""GEM with difficulty integrated out: every annotator has one skill, whatever the label.
+"""GEM with difficulty integrated out: every annotator has one skill, which does not depend on the label.
 
-The paper's model of an answer, s = 1 / (1 + exp(−a_j (d_j − D_i))), `hit` and `miss` as there, with two changes.
-A task's difficulty D_i is not estimated but summed over a grid of nodes, because a handful of answers cannot carry a
-parameter of their own. An annotator's (intention, skill d_j, discrimination a_j) is not one point but a distribution
-over a grid of *types*: that compares both intentions each at its own best skill, keeps people with few answers
-unsure, and yields standard errors and the probability of being an adversary by reading them off.
+An answer follows the paper's model, s = 1 / (1 + exp(−a_j (d_j − D_i))) with `hit` and `miss` as in `paper`, with two
+changes. The difficulty D_i of a task is not estimated but summed over a grid of nodes, because a handful of answers is
+not enough for a parameter of its own. An annotator's (intention, skill d_j, discrimination a_j) is not a point but a
+distribution over a grid of *types*. This compares each intention at its own best skill, keeps the model unsure about
+annotators with few answers, and gives standard errors and the probability of being an adversary directly.
 
-Scale: D_i has mean 0 and standard deviation `spread`; skill is in the same units, and where a_j = 1 a unit is one
-unit of log-odds. An annotator of skill 0 knows half of the average tasks.
+Scale: D_i has mean 0 and standard deviation `spread`. Skill has the same unit, which for a_j = 1 is one unit of
+log-odds. An annotator of skill 0 knows half of the average tasks.
 
-A third intention beside the paper's two, guessing, stands for its spammers: no skill at all.
+Beside the paper's two intentions there is a third, guessing: the paper's spammers, who have no skill at all.
 
 Symbols: J annotators, V types, G nodes, L distinct numbers of labels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 from scipy.special import expit
 
-from .answers import Answers, Floats, Integers, sums
-from .fit import Fit, clamped, climb, hardness, normalise, vote_shares
+from .answers import Answers
+from .arrays import group_sums, log_sum_exp
+from .em import run_em
+from .fit import Fit, Posterior, gold_scores, initial_difficulty, normalise, vote_shares
+from .types import FitProgress, Floats, Integers
 
-SPREADS = (0.0, 1.0, 2.0, 4.0)  # of task difficulty; the evidence chooses
-NODES = {0.0: 1, 1.0: 7, 2.0: 25, 4.0: 51}
+NODES = {0.0: 1, 1.0: 7, 2.0: 25, 4.0: 51}  # spread of the difficulty → number of nodes
 DISCRIMINATIONS = {0.0: [1.0], 1.0: [0.5, 1.0, 2.0]}  # the wider the spread, the more a_j shows
 ALL_DISCRIMINATIONS = [0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0]
 HONEST, ADVERSARY, GUESSING = 0, 1, 2
-INTENTIONS_SEEN = np.array([8.5, 1.0, 0.5])  # prior: as if so many of each had been seen before
-LEAST_ABLE = 0.1  # an adversary can solve at least this share of the tasks; with less nobody can tell it from guessing
-LEAST = 1e-9  # no answer is impossible
+INTENTION_PRIOR = np.array([8.5, 1.0, 0.5])  # pseudo-counts of the three intentions
+MIN_ADVERSARY_ABILITY = 0.1  # an adversary who can solve a smaller share of the tasks looks like somebody who guesses
+MIN_PROBABILITY = 1e-9  # no answer is impossible
 
 
-def fit_skill(answers: Answers, progress: Callable[[float], None], spread: float = 0.0, floor: float = -np.inf) -> Fit:
-    """Fits the form with the given spread of difficulty (one of SPREADS)."""
-    model = _Skill(answers, spread)
-    history, converged = climb(model, answers, progress, floor=floor)
-    posterior, unchosen = model.lifted_posterior()
-    mean = model.belief @ model.types.skill
-    unplaced = np.where(model.types.intention == GUESSING, 1.0, 0.0)  # guessing is somewhere low on the scale
-    known = model.types.known(model.nodes) @ np.exp(model.log_node)
-    known = np.where(model.types.intention == ADVERSARY, -known, known)
-    knowing = model.belief @ known
+def fit_skill(answers: Answers, progress: FitProgress, spread: float = 0.0, floor: float = -np.inf) -> Fit:
+    """Fit the form with the given spread of difficulty, which must be a key of NODES."""
+    model = SkillModel(answers, spread)
+    convergence = run_em(model, answers, progress, floor=floor)
+    skill, skill_error = model.skill()
+    knowledge, knowledge_error = model.knowledge()
     return Fit(
         answers=answers,
         form=f"skill-{spread:g}",
-        posterior=posterior,
-        unchosen=unchosen,
-        skill=mean,
-        skill_error=np.sqrt(np.maximum(model.belief @ (model.types.skill**2 + unplaced) - mean**2, 0.0)),
+        posterior=model.crowd_posterior(),
+        skill=skill,
+        skill_error=skill_error,
         adversary=model.belief[:, model.types.intention == ADVERSARY].sum(1),
-        knowing=knowing,
-        knowing_error=np.sqrt(np.maximum(model.belief @ known**2 - knowing**2, 0.0)),
+        knowledge=knowledge,
+        knowledge_error=knowledge_error,
         weight=model.weight(),
         difficulty=model.difficulty() if spread else None,
-        objective=history[-1],
-        history=history,
-        converged=converged,
+        convergence=convergence,
     )
 
 
 @dataclass(frozen=True)
-class Types:
-    """The grid of annotator types: [V] each. Adversaries are only those with skill enough to avoid the truth by it."""
+class AnnotatorTypes:
+    """The grid of annotator types: [V] each. Adversaries are only those with enough skill to avoid the truth."""
 
     skill: Floats
     discrimination: Floats
     intention: Integers  # HONEST, ADVERSARY or GUESSING
 
     @classmethod
-    def grid(cls, spread: float) -> Types:
+    def grid(cls, spread: float) -> AnnotatorTypes:
         reach = 4.0 + 2.5 * spread
         skill = np.arange(-reach, reach + 0.25, 0.5)
         discrimination = DISCRIMINATIONS.get(spread, ALL_DISCRIMINATIONS)
         skills, discriminations = (part.ravel() for part in np.meshgrid(skill, discrimination))
         honest = cls(skills, discriminations, np.full(len(skills), HONEST, np.int32))
-        nodes, log_node = _nodes(spread)
-        able = honest.known(nodes) @ np.exp(log_node) >= LEAST_ABLE
+        nodes, log_node = difficulty_nodes(spread)
+        able = honest.solves(nodes) @ np.exp(log_node) >= MIN_ADVERSARY_ABILITY
         return cls(
             np.concatenate([skills, skills[able], [-reach]]),
             np.concatenate([discriminations, discriminations[able], [1.0]]),
             np.concatenate([honest.intention, np.full(able.sum(), ADVERSARY), [GUESSING]]).astype(np.int32),
         )
 
-    def known(self, difficulty: Floats) -> Floats:
+    def solves(self, difficulty: Floats) -> Floats:
         """[V, G] s: the probability that a type can solve a task of the given difficulty."""
         able = np.asarray(expit(self.discrimination[:, None] * (self.skill[:, None] - difficulty)))
         return np.where(self.intention[:, None] == GUESSING, 0.0, able)
 
     def hit_and_miss(self, difficulty: Floats, labels: float) -> tuple[Floats, Floats]:
         """[V, G] each: probability of an answer if it is the true label, and if another label is."""
-        knows = self.known(difficulty)
-        guess = (1 - knows) / labels + LEAST
+        solves = self.solves(difficulty)
+        guess = (1 - solves) / labels + MIN_PROBABILITY
         adversary = self.intention[:, None] == ADVERSARY
-        hit = np.where(adversary, guess, knows + guess)
-        miss = np.where(adversary, guess + knows / (labels - 1), guess)
+        hit = np.where(adversary, guess, solves + guess)
+        miss = np.where(adversary, guess + solves / (labels - 1), guess)
         return hit, miss
 
 
-class _Skill:
-    """The model's state: belief about annotators' types, and about labels and difficulty of the items."""
+class SkillModel:
+    """The model's state: beliefs about the annotators' types, and about the labels and difficulty of the items."""
 
     def __init__(self, answers: Answers, spread: float) -> None:
         self.answers = answers
-        self.nodes, self.log_node = _nodes(spread)
-        self.types = Types.grid(spread)
+        self.nodes, self.log_node = difficulty_nodes(spread)
+        self.types = AnnotatorTypes.grid(spread)
         counts, count_of_item = np.unique(np.maximum(answers.label_count, 2), return_inverse=True)
-        self.label_counts = counts  # [L] distinct K; items with K = 1 have no answers here
+        self.label_counts = counts  # [L] distinct K; answers to items with K = 1 are left out below
         tables = [self.types.hit_and_miss(self.nodes, labels) for labels in counts]
         self.log_hit = [np.log(hit) for hit, _ in tables]  # L × [V, G]
         self.log_miss = [np.log(miss) for _, miss in tables]
-        some = answers.decidable
-        voice = answers.answer_annotator[some].astype(np.int64) * len(counts) + count_of_item[answers.answer_item[some]]
-        self.given: sparse.csr_array = sparse.csr_array(  # [O, J·L] one where the annotator gave the option
-            (np.ones(len(voice)), (answers.answer_option[some], voice)),
+        used = answers.is_decidable
+        column = answers.answer_annotator[used].astype(np.int64) * len(counts)
+        column += count_of_item[answers.answer_item[used]]
+        self.given: sparse.csr_array = sparse.csr_array(  # [O, J·L] one if the annotator gave the option
+            (np.ones(len(column)), (answers.answer_option[used], column)),
             shape=(len(answers.option_item), len(answers.annotators) * len(counts)),
         )
         self.given_by: sparse.csr_array = self.given.T.tocsr()
-        self.clamp_option, self.clamp_unchosen = clamped(answers)
-        self.option, self.node = self._start(spread)  # [O, G] P(label, node), [I, G] P(node)
+        self.gold_option, self.gold_unchosen = gold_scores(answers)
+        self.option, self.node = self._initial_beliefs(spread)  # [O, G] P(label, node), [I, G] P(node)
         nobody = np.zeros(len(self.types.skill))
-        self.log_prior = self._log_prior(0.0, max(2.0, spread / 2), INTENTIONS_SEEN, nobody)  # [V]
-        self.belief: Floats = np.tile(np.exp(self.log_prior), (len(answers.annotators), 1))  # [J, V]
-        self.steps = 0
+        self.log_prior = self._log_prior(0.0, max(2.0, spread / 2), INTENTION_PRIOR, nobody)  # [V]
+        self.belief: Floats = np.tile(np.exp(self.log_prior), (len(answers.annotators), 1))  # [J, V] q(type of j)
+        self.iterations = 0
 
-    def _start(self, spread: float) -> tuple[Floats, Floats]:
-        """Vote shares; the less united the vote on an item, the harder the item."""
-        share, _ = vote_shares(self.answers)
-        rank = hardness(self.answers, share)
-        near = -0.5 * ((self.nodes[None] / (spread or 1.0) - rank[:, None]) / 0.5) ** 2
-        node = np.exp(near - _log_sum(near)[:, None])
+    def _initial_beliefs(self, spread: float) -> tuple[Floats, Floats]:
+        """Start from the vote shares: the more divided the vote on an item, the harder the item."""
+        share = vote_shares(self.answers).options
+        guess = initial_difficulty(self.answers, share)
+        log_weight = -0.5 * ((self.nodes[None] / (spread or 1.0) - guess[:, None]) / 0.5) ** 2
+        node = np.exp(log_weight - log_sum_exp(log_weight)[:, None])
         return share[:, None] * node[self.answers.option_item], node
 
-    def step(self) -> float:
-        self._learn_types()
-        log_hit, log_miss = self._expected_logs()
-        base = np.add.reduceat(self.given @ log_miss, self.answers.option_start, axis=0)  # [I, G]
-        ratio = self.given @ (log_hit - log_miss)  # [O, G]
-        self.ratio, self.base = ratio, base
-        share, _, total = normalise(self.answers, ratio + self.clamp_option[:, None], self.clamp_unchosen[:, None])
-        joint = base + total + self.log_node - np.log(self.answers.label_count)[:, None]
-        evidence = _log_sum(joint)
-        self.node = np.exp(joint - evidence[:, None])
-        self.option = share * self.node[self.answers.option_item]
-        surprise = np.vdot(self.belief, np.log(np.maximum(self.belief, 1e-300)) - self.log_prior)
-        return float(evidence.sum() - surprise)
-
-    def _learn_types(self) -> None:
-        """M-step: belief about each annotator's type, then the crowd's distribution of types (empirical Bayes)."""
+    def m_step(self) -> None:
+        """Update the beliefs about every annotator's type, then the distribution of types in the crowd."""
         shape = (len(self.answers.annotators), len(self.label_counts), len(self.nodes))
         hits = (self.given_by @ self.option).reshape(shape)
         misses = np.maximum((self.given_by @ self.node[self.answers.option_item]).reshape(shape) - hits, 0.0)
         score = np.tile(self.log_prior, (shape[0], 1))
         for k in range(shape[1]):
             score += hits[:, k] @ self.log_hit[k].T + misses[:, k] @ self.log_miss[k].T
-        self.belief = np.exp(score - _log_sum(score)[:, None])
-        self.steps += 1
-        if self.steps > 3:  # the first rounds still follow the vote shares
-            self._learn_crowd()
+        self.belief = np.exp(score - log_sum_exp(score)[:, None])
+        self.iterations += 1
+        if self.iterations > 3:  # the first iterations still follow the vote shares
+            self._update_crowd()
 
-    def _learn_crowd(self) -> None:
-        """Gaussian skills, free shares of discriminations and intentions; kept only if that fits better."""
+    def e_step(self) -> float:
+        """Update the posterior of every item's label and difficulty."""
+        log_hit, log_miss = self._expected_logs()
+        self.base = np.add.reduceat(self.given @ log_miss, self.answers.option_start, axis=0)  # [I, G]
+        self.ratio = self.given @ (log_hit - log_miss)  # [O, G]
+        share, _, total = normalise(self.answers, self.ratio + self.gold_option[:, None], self.gold_unchosen[:, None])
+        joint = self.base + total + self.log_node - np.log(self.answers.label_count)[:, None]
+        evidence = log_sum_exp(joint)
+        self.node = np.exp(joint - evidence[:, None])
+        self.option = share * self.node[self.answers.option_item]
+        divergence = np.vdot(self.belief, np.log(np.maximum(self.belief, 1e-300)) - self.log_prior)
+        return float(evidence.sum() - divergence)
+
+    def _update_crowd(self) -> None:
+        """Learn the prior from the crowd (empirical Bayes): Gaussian skills, free shares of discriminations and
+        intentions. The new prior is kept only if it fits better."""
         types, crowd = self.types, self.belief.sum(0)
         skilled = np.where(types.intention == GUESSING, 0.0, crowd)
         mean = skilled @ types.skill / skilled.sum()
         deviation = np.sqrt(skilled @ (types.skill - mean) ** 2 / skilled.sum() + 0.01)
-        seen = sums(types.intention, crowd, 3) + INTENTIONS_SEEN
-        log_prior = self._log_prior(float(mean), float(deviation), seen, skilled)
+        intentions = group_sums(types.intention, crowd, 3) + INTENTION_PRIOR
+        log_prior = self._log_prior(float(mean), float(deviation), intentions, skilled)
         if crowd @ (log_prior - self.log_prior) > 0:
             self.log_prior = log_prior
 
     def _log_prior(self, mean: float, deviation: float, intentions: Floats, skilled: Floats) -> Floats:
-        """[V] log share of types: intentions as given, Gaussian skills, discriminations as of the `skilled` [V]."""
+        """[V] log share of each type: Gaussian skills, discriminations in proportion to `skilled` [V], and intentions
+        in proportion to their counts."""
         types = self.types
         log_prior = -0.5 * ((types.skill - mean) / deviation) ** 2
         for value in np.unique(types.discrimination):
             same = types.discrimination == value
-            log_prior[same] += np.log(skilled[same].sum() + 1.0) - _log_sum(log_prior[same][None])[0]
-        for intention, seen in enumerate(intentions):
+            log_prior[same] += np.log(skilled[same].sum() + 1.0) - log_sum_exp(log_prior[same][None])[0]
+        for intention, count in enumerate(intentions):
             same = types.intention == intention
-            log_prior[same] += np.log(seen / intentions.sum()) - _log_sum(log_prior[same][None])[0]
+            log_prior[same] += np.log(count / intentions.sum()) - log_sum_exp(log_prior[same][None])[0]
         return log_prior
 
     def _expected_logs(self) -> tuple[Floats, Floats]:
-        """[J·L, G] each: E[log hit], E[log miss] of every annotator at every number of labels."""
+        """[J·L, G] each: E[log hit], E[log miss] of every annotator for every number of labels."""
         hit = np.stack([self.belief @ table for table in self.log_hit], axis=1)
         miss = np.stack([self.belief @ table for table in self.log_miss], axis=1)
         return hit.reshape(-1, len(self.nodes)), miss.reshape(-1, len(self.nodes))
 
-    def lifted_posterior(self) -> tuple[Floats, Floats]:
-        """[O], [I] what the crowd says with the gold labels lifted."""
-        share, unchosen, node = self._lifted()
-        return (share * node[self.answers.option_item]).sum(1), (unchosen * node).sum(1)
+    def crowd_posterior(self) -> Posterior:
+        """What the answers say about every item, regardless of its gold label."""
+        share, unchosen, node = self._without_gold()
+        return Posterior((share * node[self.answers.option_item]).sum(1), (unchosen * node).sum(1))
 
-    def _lifted(self) -> tuple[Floats, Floats, Floats]:
-        """[O, G], [I, G], [I, G]: each label's and each unchosen label's share at every node, and the nodes' posterior,
-        with the gold labels lifted."""
+    def _without_gold(self) -> tuple[Floats, Floats, Floats]:
+        """[O, G], [I, G], [I, G]: the share of each option and of each unchosen label at every node, and the
+        probability of every node, regardless of the gold labels."""
         share, unchosen, total = normalise(self.answers, self.ratio, np.zeros((len(self.answers.items), 1)))
         joint = self.base + total + self.log_node
-        return share, unchosen, np.exp(joint - _log_sum(joint)[:, None])
+        return share, unchosen, np.exp(joint - log_sum_exp(joint)[:, None])
+
+    def skill(self) -> tuple[Floats, Floats]:
+        """[J], [J] posterior mean of the skill d_j and its standard error."""
+        mean = self.belief @ self.types.skill
+        extra = np.where(self.types.intention == GUESSING, 1.0, 0.0)  # guessing is somewhere low on the scale
+        variance = self.belief @ (self.types.skill**2 + extra) - mean**2
+        return mean, np.sqrt(np.maximum(variance, 0.0))
+
+    def knowledge(self) -> tuple[Floats, Floats]:
+        """[J], [J] expected share of the tasks that the annotator can solve, negative for adversaries, and its
+        standard error."""
+        share = self.types.solves(self.nodes) @ np.exp(self.log_node)
+        share = np.where(self.types.intention == ADVERSARY, -share, share)
+        mean = self.belief @ share
+        return mean, np.sqrt(np.maximum(self.belief @ share**2 - mean**2, 0.0))
 
     def weight(self) -> Floats:
-        """[J] nats that one answer adds to the label it names, over tasks of all difficulties."""
+        """[J] nats that one answer adds to the label it names, averaged over the difficulties of tasks."""
         log_hit, log_miss = self._expected_logs()
         weight = ((log_hit - log_miss) @ np.exp(self.log_node)).reshape(-1, len(self.label_counts))
         answered = np.asarray(self.given.sum(axis=0)).reshape(weight.shape)
         return np.asarray((weight * answered).sum(1) / np.maximum(answered.sum(1), 1))
 
     def difficulty(self) -> Floats:
-        """[I] posterior mean of D_i by what the crowd says: a gold label would show in it and give a probe away."""
-        return self._lifted()[2] @ self.nodes
+        """[I] posterior mean of D_i, regardless of gold labels: their influence would reveal which tasks are gold."""
+        return self._without_gold()[2] @ self.nodes
 
 
-def _nodes(spread: float) -> tuple[Floats, Floats]:
-    """Nodes [G] and their log weights for a Gaussian difficulty: Gauss-Hermite where few do, even steps else."""
+def difficulty_nodes(spread: float) -> tuple[Floats, Floats]:
+    """Nodes [G] of a Gaussian difficulty and their log weights: Gauss-Hermite if few are enough, else even steps."""
     count = NODES[spread]
     if count <= 9:
         points, weight = np.polynomial.hermite_e.hermegauss(count)
         return spread * points, np.log(weight / weight.sum())
     nodes: Floats = np.linspace(-3.2, 3.2, count).astype(float)
     log_weight = -0.5 * nodes**2
-    return spread * nodes, log_weight - _log_sum(log_weight[None])[0]
-
-
-def _log_sum(rows: Floats) -> Floats:
-    """log of the sum of exp along the rows; quicker than scipy's for many short rows."""
-    top = rows.max(1)
-    return np.asarray(top + np.log(np.exp(rows - top[:, None]).sum(1)))
+    return spread * nodes, log_weight - log_sum_exp(log_weight[None])[0]

@@ -1,0 +1,222 @@
+"""Selection of the form to use: by name, by the evidence of the answers, or by gold, with the reason in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from ..errors import UnusableInput
+from .answers import Answers
+from .calibration import DEFAULT_CALIBRATION, Calibration, calibrate
+from .cross_validation import HeldOut, cross_validate, judge_by_gold
+from .fit import Fit, Posterior
+from .forms import FORMS, OTHER_METHODS, Form, common_table, forms_of
+from .types import Progress
+
+SHARPNESS = 0.01  # nats per answer by which a form must fall behind to lose weight by a factor of e
+MIN_WEIGHT = 0.05  # forms with less weight are left out of the average
+MIN_GOLD = 10  # fewer gold items than this cannot tell forms apart
+GOLD_CANDIDATES = ("neg", "plu")  # the methods beside GEM that gold may choose
+
+
+@dataclass(frozen=True)
+class MethodFit:
+    """A calibrated fit, the method that it came from, and why."""
+
+    fit: Fit  # with held-out posteriors of the gold items, if they exist
+    method: str
+    why: str
+    calibration: Calibration
+    gold_blind: Fit | None = None  # the fit with its own posteriors of the gold items, if `fit` has held-out ones
+
+
+def fit_method(answers: Answers, method: str, form: str | None, seed: int, progress: Progress) -> MethodFit:
+    """Fit a method; `form` names one of its forms, or is None to let the data decide."""
+    if method == "auto":
+        return _fit_auto(answers, seed, progress)
+    if method == "gem" and form is None:
+        return _calibrate_evidence(compare_forms(answers, seed, progress), seed, progress)
+    chosen = OTHER_METHODS[method] if form is None else forms_of(method)[form]
+    if not chosen.fits_in_memory(answers):
+        raise UnusableInput(
+            f"Form {form!r} needs tables that are too large for this many labels and annotators; use a skill form, or"
+            " leave the form out to let the data decide."
+        )
+    name = form if method == "gem" else method
+    return _fit_form(answers, method, chosen, f"{name} ({chosen.description}) was requested.", seed, progress)
+
+
+def _fit_form(answers: Answers, method: str, form: Form, why: str, seed: int, progress: Progress) -> MethodFit:
+    fit = form(answers, partial(progress, method))
+    held_out = cross_validate(fit.answers, {method: form}, {method: 1.0}, seed, progress)
+    return _calibrated(fit, method, why, held_out)
+
+
+def _fit_auto(answers: Answers, seed: int, progress: Progress) -> MethodFit:
+    """GEM, unless there is nothing to compare or gold favours another method."""
+    if len(answers.annotators) == 1 or answers.answers_per_item.max() <= 1:
+        why = "No task has answers from two people, so there is nothing to compare."
+        return _fit_form(answers, "plu", OTHER_METHODS["plu"], why, seed, progress)
+    evidence = compare_forms(answers, seed, progress)
+    gold = int((answers.has_gold & answers.is_informative).sum())
+    if gold >= MIN_GOLD:
+        return _choose_by_gold(answers, evidence, seed, progress)
+    if gold:
+        few = f"Gold was not used to choose: this takes {MIN_GOLD} answered gold tasks, and there are {gold}."
+        evidence = replace(evidence, reason=f"{evidence.reason} {few}")
+    return _calibrate_evidence(evidence, seed, progress)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """How well GEM's forms explain the answers."""
+
+    fits: Mapping[str, Fit]  # form → fit to all answers, the best first
+    weights: Mapping[str, float]  # the forms worth averaging → weight, the best first
+    reason: str  # why these forms are used
+    statistics: str  # how the best two compare
+
+    @property
+    def form(self) -> str:
+        return "average" if len(self.weights) > 1 else next(iter(self.weights))
+
+    @property
+    def name(self) -> str:
+        """The form for a sentence."""
+        return "the average of GEM's forms" if self.form == "average" else self.form
+
+    @property
+    def why(self) -> str:
+        return f"{self.reason} {self.statistics}"
+
+    def average(self) -> Fit:
+        """Average the posteriors; annotators and difficulties are as in the best form."""
+        best = self.fits[next(iter(self.weights))]
+        if len(self.weights) == 1:
+            return best
+        table = common_table(best.answers, [FORMS[name] for name in self.weights])
+        posteriors = {name: self.fits[name].posterior_on(table) for name in self.weights}
+        return replace(best, answers=table, form="average", posterior=Posterior.mean(posteriors, self.weights))
+
+
+def compare_forms(answers: Answers, seed: int, progress: Progress) -> Evidence:
+    """Compare GEM's forms by evidence. On a large crowd, a sample decides, and only the best form is fitted to all."""
+    sample = answers.sample(seed)
+    count = len(sample.answer_item)
+    candidates = {name: form for name, form in FORMS.items() if form.family}
+    too_large = [name for name, form in candidates.items() if not form.fits_in_memory(answers)]
+    fits = _try_forms(sample, {name: candidates[name] for name in candidates if name not in too_large}, progress)
+    score = {name: fit.objective - FORMS[name].charge * count for name, fit in fits.items()}
+    best, second, *_ = ranked = sorted(score, key=lambda name: -score[name])
+    lead = (score[best] - score[second]) / max(count, 1)
+    statistics = f"{best} leads {second} by {lead:.4f} nats per answer; {len(fits)} forms compared"
+    if sample is not answers:
+        statistics += f" on a sample of {count:,} answers"
+        fits, ranked = {best: FORMS[best](answers, partial(progress, best))}, [best]
+    weights = _weights({name: fits[name] for name in ranked})
+    reason = _reason(weights)
+    if too_large:
+        reason += f" Not tried: {_in_words(too_large)}, whose tables would be too large."
+    return Evidence({name: fits[name] for name in ranked}, weights, reason, f"{statistics}.")
+
+
+def _try_forms(answers: Answers, forms: Mapping[str, Form], progress: Progress) -> dict[str, Fit]:
+    """Fit the forms of each family in order, as long as each is better than the one before.
+
+    Uncharged forms come first. A form that falls hopelessly behind the best is given up, and if it is a slow one, so
+    is the rest of its family.
+    """
+    count = len(answers.answer_item)
+    negligible = -np.log(MIN_WEIGHT) * SHARPNESS * count  # a form this far behind would have no weight in the average
+    fits: dict[str, Fit] = {}
+    to_beat: dict[str, float] = {}  # family → score that its next form must exceed
+    ended: set[str] = set()
+    for name, form in sorted(forms.items(), key=lambda entry: entry[1].charge):
+        if form.family in ended:
+            continue
+        floor = max((fit.objective for fit in fits.values()), default=-np.inf) - negligible
+        fit = fits[name] = form(answers, partial(progress, f"trying {name}"), floor)
+        score = fit.objective - form.charge * count
+        hopeless = form.all_labels and fit.objective < floor
+        if hopeless or score <= to_beat.get(form.family, -np.inf):
+            ended.add(form.family)
+        to_beat[form.family] = score
+    return fits
+
+
+def _weights(fits: Mapping[str, Fit]) -> dict[str, float]:
+    """Weights of the forms to average: exp of the evidence per answer that they lack, in units of SHARPNESS."""
+    answers = max(len(next(iter(fits.values())).answers.answer_item), 1)
+    best = max(fit.objective for fit in fits.values())
+    weight = {name: np.exp((fit.objective - best) / answers / SHARPNESS) for name, fit in fits.items()}
+    total = sum(weight.values())
+    kept = {name: value / total for name, value in weight.items() if value / total >= MIN_WEIGHT}
+    total = sum(kept.values())
+    return {name: float(value / total) for name, value in kept.items()}
+
+
+def _choose_by_gold(answers: Answers, evidence: Evidence, seed: int, progress: Progress) -> MethodFit:
+    """Use the forms that the evidence favours, unless another form is clearly better on held-out gold."""
+    forms = {name: FORMS[name] for name in evidence.weights}
+    quick = next((name for name in evidence.fits if not FORMS[name].all_labels), None)
+    if quick is not None:
+        forms[quick] = FORMS[quick]
+    forms.update({name: OTHER_METHODS[name] for name in GOLD_CANDIDATES})
+    judgement = judge_by_gold(answers, forms, evidence.form, evidence.weights, seed, progress)
+    best, accuracy = judgement.best, judgement.accuracy
+    if best == evidence.form:
+        gold = f"On {judgement.items} gold tasks, hidden in turn, this is right on {accuracy[best]:.1%}"
+        why = f"{evidence.reason} {gold}, and no alternative is clearly better. {evidence.statistics}"
+        return _calibrated(evidence.average(), "gem", why, judgement.held_out)
+    why = (
+        f"Gold favours {best} ({forms[best].description}): on {judgement.items} gold tasks, hidden in turn, it is right"
+        f" on {accuracy[best]:.1%}, against {accuracy[evidence.form]:.1%} for {evidence.name}."
+    )
+    fit = evidence.fits.get(best)
+    if fit is None or not fit.convergence.converged:  # not fitted to all answers, or given up early
+        fit = forms[best](answers, partial(progress, best))
+    return _calibrated(fit, best if best in OTHER_METHODS else "gem", why, judgement.held_out)
+
+
+def _calibrate_evidence(evidence: Evidence, seed: int, progress: Progress) -> MethodFit:
+    fit = evidence.average()
+    forms = {name: FORMS[name] for name in evidence.weights}
+    held_out = cross_validate(fit.answers, forms, evidence.weights, seed, progress)
+    return _calibrated(fit, "gem", evidence.why, held_out)
+
+
+def _calibrated(fit: Fit, method: str, why: str, held_out: HeldOut | None) -> MethodFit:
+    """Calibrate a fit on held-out gold, because a fit that saw the gold labels is too sure of them.
+
+    The posteriors of gold items become the held-out ones. On a large crowd these exist for a sample only, and the gold
+    items keep the posteriors of the fit.
+    """
+    if held_out is None:
+        return MethodFit(fit, method, why, DEFAULT_CALIBRATION)
+    table = held_out.table
+    calibration = calibrate(table, held_out.posterior, fit.weight, table.gold_option)
+    if len(table.items) != len(fit.answers.items):
+        return MethodFit(fit, method, why, calibration)
+    own = fit.posterior_on(table)
+    mixed = Posterior(
+        np.where(table.has_gold[table.option_item], held_out.posterior.options, own.options),
+        np.where(table.has_gold, held_out.posterior.unchosen, own.unchosen),
+    )
+    gold_blind = replace(fit, answers=table, posterior=own)
+    return MethodFit(replace(gold_blind, posterior=mixed), method, why, calibration, gold_blind)
+
+
+def _reason(weights: Mapping[str, float]) -> str:
+    if len(weights) == 1:
+        (name,) = weights
+        return f"{name} ({FORMS[name].description}) explains the answers best."
+    forms = _in_words([f"{name} ({weight:.0%})" for name, weight in weights.items()])
+    return f"Averages {forms}, which explain the answers about equally well."
+
+
+def _in_words(names: Sequence[str]) -> str:
+    """Join names: "a, b and c"."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
