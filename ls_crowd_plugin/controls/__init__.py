@@ -1,7 +1,19 @@
-"""Label Studio's label config and `result` JSON ↔ categorical questions and answers, one module per kind of control."""
+"""Label configs and `result` JSON ↔ categorical questions and answers; one module for each kind of control."""
 
-from .config import Config, LeftOut, read_config
-from .control import NONE, Control, Question
-from .region import NO_REGION, Region, Regions
+from .config import Config, read_config
+from .control import NONE, Control, ControlSpec, Question
+from .region import Region
+from .region_control import NO_REGION, RegionControl, RegionDetail
 
-__all__ = ["NONE", "NO_REGION", "Config", "Control", "LeftOut", "Question", "Region", "Regions", "read_config"]
+__all__ = [
+    "NONE",
+    "NO_REGION",
+    "Config",
+    "Control",
+    "ControlSpec",
+    "Question",
+    "Region",
+    "RegionControl",
+    "RegionDetail",
+    "read_config",
+]

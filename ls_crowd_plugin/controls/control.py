@@ -1,12 +1,14 @@
-"""What every kind of control offers: its questions, the answers in an annotation, the result items of a consensus."""
+"""What all controls share: their interface, the attributes every one has, and the two ways to answer one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
-Item = dict[str, Any]  # one entry of an annotation's or a prediction's `result`
+from ..records import Json
+
+Item = Json  # one entry of the `result` of an annotation or a prediction
 
 NONE = "(none)"  # the answer of somebody who saw an optional control and left it empty
 YES, NO = "yes", "no"
@@ -30,19 +32,23 @@ class Control(Protocol):
     def questions(self) -> tuple[Question, ...]: ...
 
     def read(self, items: Sequence[Item]) -> dict[str, str]:
-        """Question → label, from this control's items of one annotation; an unreadable item gives no answer."""
+        """Return question → label from this control's items of one annotation; unreadable items give no answer."""
 
     def write(self, labels: Mapping[str, str]) -> list[Item]:
-        """The result items that say these labels (question → label); none where there is nothing to say."""
+        """Return the result items for these labels (question → label); empty if they say nothing."""
+
+
+class Unsupported(Exception):
+    """A control cannot be aggregated; the message is the reason."""
 
 
 @dataclass(frozen=True)
-class Frame:
-    """What all controls share: where they stand, and what an empty one means.
+class ControlSpec:
+    """The attributes that every control has.
 
-    An empty control of an annotation that was submitted is an answer only if it was surely shown and might be left
-    empty: then it says `NONE` (or `no` to every choice of a multiple one). A required control cannot be empty, and a
-    conditional one may have been hidden: there an empty control says nothing.
+    An empty control in a submitted annotation is an answer only if it was certainly shown and could be left empty. Then
+    the answer is `NONE`, or `no` to every choice of a multiple one. A required control cannot be left empty, and a
+    conditional one may have been hidden: for these an empty control is no answer.
     """
 
     name: str
@@ -50,12 +56,12 @@ class Frame:
     type: str
     empty_is_answer: bool
 
-    def item(self, value: Mapping[str, Any]) -> Item:
-        return {"value": dict(value), "from_name": self.name, "to_name": self.to_name, "type": self.type}
+    def item(self, value: Json) -> Item:
+        return {"value": value, "from_name": self.name, "to_name": self.to_name, "type": self.type}
 
 
-def texts(values: Any) -> list[str] | None:
-    """A list of texts as it should be; None for anything else, which says nothing."""
+def string_list(values: object) -> list[str] | None:
+    """Return a list of strings as it is, None as an empty list, and None for anything else, which is unreadable."""
     if values is None:
         return []
     if isinstance(values, list) and all(isinstance(value, str) for value in values):
@@ -63,30 +69,28 @@ def texts(values: Any) -> list[str] | None:
     return None
 
 
-def one_of(frame: Frame, labels: Sequence[str], chosen: Sequence[str] | None) -> dict[str, str]:
-    """The answer to a question with one label: exactly one known label, or none at all."""
+def single_answer(spec: ControlSpec, labels: Sequence[str], chosen: Sequence[str] | None) -> dict[str, str]:
+    """Return the answer to a question with one label: exactly one valid label, or nothing chosen at all."""
     if chosen is None:
         return {}
-    known = [label for label in chosen if label in labels]
-    if len(known) == 1 and len(chosen) == 1:
-        return {frame.name: known[0]}
-    if not chosen and frame.empty_is_answer:
-        return {frame.name: NONE}
+    if len(chosen) == 1 and chosen[0] in labels:
+        return {spec.name: chosen[0]}
+    if not chosen and spec.empty_is_answer:
+        return {spec.name: NONE}
     return {}
 
 
-def each_of(frame: Frame, labels: Sequence[str], chosen: Sequence[str] | None) -> dict[str, str]:
-    """The answers to one yes/no question per label; labels that are no longer in the config are passed over."""
-    if chosen is None or (not chosen and not frame.empty_is_answer):
+def yes_no_answers(spec: ControlSpec, labels: Sequence[str], chosen: Sequence[str] | None) -> dict[str, str]:
+    """Return the answers to one yes/no question per label; labels that are no longer in the config are ignored."""
+    if chosen is None or (not chosen and not spec.empty_is_answer):
         return {}
-    return {each_name(frame, label): YES if label in chosen else NO for label in labels}
+    return {yes_no_name(spec.name, label): YES if label in chosen else NO for label in labels}
 
 
-def yes_or_no(frame: Frame, labels: Iterable[str]) -> tuple[Question, ...]:
-    """One yes/no question per label."""
-    return tuple(Question(each_name(frame, label), (NO, YES)) for label in labels)
+def yes_no_questions(spec: ControlSpec, labels: Iterable[str]) -> tuple[Question, ...]:
+    return tuple(Question(yes_no_name(spec.name, label), (NO, YES)) for label in labels)
 
 
-def each_name(frame: Frame, label: str) -> str:
-    """The name of the yes/no question about one label of a control."""
-    return f"{frame.name}: {label}"
+def yes_no_name(control: str, label: str) -> str:
+    """Return the name of the yes/no question about one label of a control."""
+    return f"{control}: {label}"

@@ -1,5 +1,6 @@
-"""Simulated crowds with known truth, for the demo, the tests and the benchmarks."""
+"""Simulated crowds with known truth, and a Label Studio and a service to run, for the demo, tests and benchmarks."""
 
-from .crowds import SimulatedCrowd, oracle, simulate_demo_crowd
+from .crowds import simulate_demo_crowd
+from .simulated_crowd import SimulatedCrowd, oracle
 
 __all__ = ["SimulatedCrowd", "oracle", "simulate_demo_crowd"]

@@ -1,16 +1,18 @@
-"""The demo's two projects and its twenty people: what is asked, what is right, and what each of them would say."""
+"""The demo's two projects and twenty people: the tasks, the right labels, and what each person would answer."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from ..records import Json
 from .pictures import SHAPES, picture
 from .sentences import TOPICS, sentences
 
-PER_TASK = 5  # answers that a task is to have
+ANNOTATIONS_PER_TASK = 5
+SHARE_KNOWN = {"expert": 0.98, "sloppy": 0.6, "spammer": 0.0, "adversary": 0.9}  # of easy tasks, by kind
+MEDIAN_SECONDS = {"expert": 14.0, "sloppy": 7.0, "spammer": 1.5, "adversary": 9.0}  # per answer, by kind
 
 
 @dataclass(frozen=True)
@@ -22,19 +24,18 @@ class Person:
     def email(self) -> str:
         return f"{self.name.lower().replace(' ', '.')}@example.com"
 
-    def answers(self, generator: np.random.Generator, right: int, hardness: float, labels: int) -> int:
-        """What this person says where the right label is this one; a hardness of 1 makes an expert guess."""
-        knows = generator.random() < {"expert": 0.98, "sloppy": 0.6, "spammer": 0.0, "adversary": 0.9}[self.kind]
-        if not knows or generator.random() < hardness:
+    def answer(self, generator: np.random.Generator, right: int, difficulty: float, labels: int) -> int:
+        """Return this person's label for a task; a difficulty of 1 makes everybody guess."""
+        knows = generator.random() < SHARE_KNOWN[self.kind]
+        if not knows or generator.random() < difficulty:
             return int(generator.integers(labels))
         if self.kind == "adversary":
             return int((right + generator.integers(1, labels)) % labels)
         return right
 
     def seconds(self, generator: np.random.Generator) -> float:
-        """How long this person takes for an answer."""
-        usual = {"expert": 14.0, "sloppy": 7.0, "spammer": 1.5, "adversary": 9.0}[self.kind]
-        return round(float(usual * generator.lognormal(0.0, 0.4)), 2)
+        """Return how long this person takes for an answer."""
+        return round(float(MEDIAN_SECONDS[self.kind] * generator.lognormal(0.0, 0.4)), 2)
 
 
 PEOPLE = [
@@ -48,55 +49,78 @@ PEOPLE = [
 
 @dataclass(frozen=True)
 class DemoProject:
-    """`data` and `truth` in the order of the tasks; the first `gold` of them have a known label."""
+    """A project with one control. `data`, `truth` and `difficulty` are in the order of the tasks."""
 
     title: str
     label_config: str
     control: str
-    shown: str  # the object that the control is about
+    shown: str  # name of the object that the control is about
     labels: list[str]
-    data: list[dict[str, Any]]
+    data: list[Json]
     truth: list[int]
-    hardness: list[float]
-    gold: int
+    difficulty: list[float]
+    gold: int  # number of tasks with a gold label; these are the first ones
 
-    def result(self, label: int) -> list[dict[str, Any]]:
-        """An annotation's result that says this label."""
+    def result(self, label: int) -> list[Json]:
+        """Return the result of an annotation with this label."""
         value = {"choices": [self.labels[label]]}
         return [{"from_name": self.control, "to_name": self.shown, "type": "choices", "value": value}]
 
 
 def texts() -> DemoProject:
-    """Which topic is a sentence about?"""
+    """Return the project that asks which topic a sentence is about."""
     generator = np.random.default_rng(1)
     truth = generator.permutation(np.repeat(np.arange(len(TOPICS)), 40)).tolist()
     data = [{"text": sentence} for sentence in sentences(generator, truth)]
-    shown = '<Header value="What is this sentence about?"/>\n  <Text name="text" value="$text"/>'
-    config = _config(shown, "topic", "text", TOPICS)
     return DemoProject(
-        "Demo: topics of sentences", config, "topic", "text", TOPICS, data, truth, _hardness(generator, len(data)), 20
+        title="Demo: topics of sentences",
+        label_config=_label_config(
+            '<Header value="What is this sentence about?"/>\n  <Text name="text" value="$text"/>',
+            control="topic",
+            shown="text",
+            labels=TOPICS,
+        ),
+        control="topic",
+        shown="text",
+        labels=TOPICS,
+        data=data,
+        truth=truth,
+        difficulty=_difficulty(generator, len(data)),
+        gold=20,
     )
 
 
 def pictures() -> DemoProject:
-    """Which shape is there most often?"""
+    """Return the project that asks which shape is most frequent in a picture."""
     generator = np.random.default_rng(2)
     truth = generator.permutation(np.repeat(np.arange(len(SHAPES)), 20)).tolist()
-    data = [{"image": picture(generator, most)} for most in truth]
-    shown = '<Header value="Which shape is there most often?"/>\n  <Image name="image" value="$image"/>'
-    config = _config(shown, "shape", "image", SHAPES)
+    data = [{"image": picture(generator, most_frequent)} for most_frequent in truth]
     return DemoProject(
-        "Demo: shapes in pictures", config, "shape", "image", SHAPES, data, truth, _hardness(generator, len(data)), 12
+        title="Demo: shapes in pictures",
+        label_config=_label_config(
+            '<Header value="Which shape is there most often?"/>\n  <Image name="image" value="$image"/>',
+            control="shape",
+            shown="image",
+            labels=SHAPES,
+        ),
+        control="shape",
+        shown="image",
+        labels=SHAPES,
+        data=data,
+        truth=truth,
+        difficulty=_difficulty(generator, len(data)),
+        gold=12,
     )
 
 
-def _config(shown: str, control: str, of: str, labels: list[str]) -> str:
+def _label_config(objects: str, control: str, shown: str, labels: list[str]) -> str:
     choices = "".join(f'\n    <Choice value="{label}"/>' for label in labels)
     return (
-        f'<View>\n  {shown}\n  <Choices name="{control}" toName="{of}" choice="single" required="true">{choices}\n'
+        f'<View>\n  {objects}\n  <Choices name="{control}" toName="{shown}" choice="single" required="true">{choices}\n'
         "  </Choices>\n</View>"
     )
 
 
-def _hardness(generator: np.random.Generator, tasks: int) -> list[float]:
+def _difficulty(generator: np.random.Generator, tasks: int) -> list[float]:
+    """Return the probability, by task, that even somebody who knows the label guesses."""
     return [float(share) for share in generator.beta(0.5, 3.0, tasks) * 0.8]

@@ -1,4 +1,4 @@
-"""Short sentences on four topics, put together from patterns, so that a simulated task reads like a real one."""
+"""Short sentences on four topics, combined from patterns, so that a simulated task reads like a real one."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ TOPICS = list(_PATTERNS)
 
 
 def sentences(generator: np.random.Generator, topics: Sequence[int]) -> list[str]:
-    """A different sentence for each entry of `topics`, which are positions in TOPICS; raises if there are too few."""
+    """Return a different sentence for each of these positions in TOPICS; raise ValueError if there are too few."""
     unused = []
     for subjects, predicates in _PATTERNS.values():
         pairs = product(subjects.split(", "), predicates.split(", "))
         texts = [f"{subject[0].upper()}{subject[1:]} {predicate}." for subject, predicate in pairs]
         unused.append([texts[choice] for choice in generator.permutation(len(texts))])
-    most = min(len(texts) for texts in unused)
-    if any(topics.count(position) > most for position in range(len(unused))):
-        raise ValueError(f"There are only {most} sentences for a topic; ask for fewer tasks.")
+    available = min(len(texts) for texts in unused)
+    if any(topics.count(position) > available for position in range(len(unused))):
+        raise ValueError(f"There are only {available} sentences for a topic; ask for fewer tasks.")
     return [unused[position].pop() for position in topics]

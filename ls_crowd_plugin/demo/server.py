@@ -1,4 +1,4 @@
-"""A real Label Studio of one's own: installed into a folder, started on a free port, stopped; for demo and tests."""
+"""Runs a real Label Studio for the demo and the tests: installed into a folder, started on a free port, stopped."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import fcntl
 import os
 import secrets
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -19,58 +18,61 @@ from types import TracebackType
 import requests
 
 from ..errors import CrowdError
+from .process import Process
 
 VERSION = "1.23.2"
 OWNER = "owner@example.com"
-START_SECONDS = 300.0  # a first start fills the database, on a busy machine slowly
+START_SECONDS = 300.0  # a first start fills the database, which is slow on a busy machine
 STOP_SECONDS = 20.0
 
-Told = Callable[[str], None]
+OnMessage = Callable[[str], None]
 
 
-def prepare(home: Path, told: Told = lambda _: None) -> None:
-    """Puts Label Studio into `home/environment`, and the data of a first start, which takes a minute, into
-    `home/blank`: servers start from a copy. Where that is done nothing is; where another is doing it, it is waited for.
+def prepare(home: Path, on_message: OnMessage = lambda _: None) -> None:
+    """Install Label Studio into `home/environment`, and create the data of a first start in `home/blank`.
+
+    A first start takes a minute, so servers start from a copy of that data. Nothing is done twice; if another process
+    is preparing the same folder, this one waits for it.
     """
     home.mkdir(parents=True, exist_ok=True)
     with (home / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        _install(home, told)
-        _fill(home, told)
+        _install(home, on_message)
+        _create_blank_data(home, on_message)
 
 
-def _install(home: Path, told: Told) -> None:
-    ready = home / f"installed-{VERSION}"
-    if ready.exists():
+def _install(home: Path, on_message: OnMessage) -> None:
+    stamp = home / f"installed-{VERSION}"
+    if stamp.exists():
         return
     environment = home / "environment"
-    told(f"Installing Label Studio {VERSION} into {environment}; this takes some minutes.")
+    on_message(f"Installing Label Studio {VERSION} into {environment}; this takes some minutes.")
     shutil.rmtree(environment, ignore_errors=True)
     venv.create(environment, with_pip=True)
     pip = [str(environment / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     done = subprocess.run([*pip, f"label-studio=={VERSION}"], capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise CrowdError(f"Label Studio {VERSION} could not be installed: {last}")
-    ready.touch()
+        reason = (done.stderr.strip().splitlines() or ["pip gave no reason"])[-1]
+        raise CrowdError(f"Label Studio {VERSION} could not be installed: {reason}")
+    stamp.touch()
 
 
-def _fill(home: Path, told: Told) -> None:
+def _create_blank_data(home: Path, on_message: OnMessage) -> None:
     blank = home / "blank"
     if blank.exists():
         return
-    told("Filling Label Studio's database for the first time.")
-    filling = home / f"filling-{os.getpid()}"
-    shutil.rmtree(filling, ignore_errors=True)
-    with Server(home, filling):
+    on_message("Filling Label Studio's database for the first time.")
+    unfinished = home / f"filling-{os.getpid()}"
+    shutil.rmtree(unfinished, ignore_errors=True)
+    with Server(home, unfinished):
         pass
-    filling.rename(blank)
+    unfinished.rename(blank)
 
 
 class Server:
-    """A running Label Studio; a context that stops it at the end.
+    """A running Label Studio; a context manager that stops it at the end.
 
-    Its owner's password and token are drawn at the first start and kept beside the data, for this server only.
+    The password and the token of its owner are random; they are created at the first start and kept beside the data.
     """
 
     def __init__(
@@ -81,46 +83,33 @@ class Server:
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = data / "server.log"
         self._environment = environment or {}
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Process | None = None
         self.password = self.key = ""
 
     def start(self) -> Server:
-        """Starts it, and returns when it answers."""
+        """Start Label Studio and wait until it answers."""
         if not self.data.exists() and (self.home / "blank").exists():
             shutil.copytree(self.home / "blank", self.data)
         self.data.mkdir(parents=True, exist_ok=True)
         self.password, self.key = _credentials(self.data / "owner.txt")
-        with self.log.open("ab") as log:
-            self._process = subprocess.Popen(  # noqa: S603
-                [
-                    str(self.home / "environment" / "bin" / "label-studio"),
-                    *("start", "--no-browser", "--internal-host", "127.0.0.1", "--port", str(self.port)),
-                    "--enable-legacy-api-token",
-                ],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env={**os.environ, **self._settings(), **self._environment},
-                start_new_session=True,  # so that Ctrl-C in the terminal is for its parent to handle
-            )
+        command = [
+            str(self.home / "environment" / "bin" / "label-studio"),
+            *("start", "--no-browser", "--internal-host", "127.0.0.1", "--port", str(self.port)),
+            "--enable-legacy-api-token",
+        ]
+        self._process = Process(command, self.log, {**os.environ, **self._settings(), **self._environment})
         try:
-            self._wait()
+            self._wait_until_ready(self._process)
         except BaseException:
             self.stop()
             raise
         return self
 
     def stop(self) -> None:
-        """Ends it, gently first."""
+        """Stop Label Studio, if it runs."""
         process, self._process = self._process, None
-        if process is None or process.poll() is not None:
-            return
-        os.killpg(process.pid, signal.SIGTERM)
-        try:
-            process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        if process is not None and process.is_running:
+            process.stop(STOP_SECONDS, with_children=True)
 
     def __enter__(self) -> Server:
         return self.start()
@@ -138,13 +127,13 @@ class Server:
             "LABEL_STUDIO_USER_TOKEN": self.key,
             "COLLECT_ANALYTICS": "false",
             "LATEST_VERSION_CHECK": "false",
-            "SSRF_PROTECTION_ENABLED": "false",  # or it would refuse to call a webhook on this machine
+            "SSRF_PROTECTION_ENABLED": "false",  # otherwise it refuses to call a webhook on this machine
         }
 
-    def _wait(self) -> None:
+    def _wait_until_ready(self, process: Process) -> None:
         until = time.monotonic() + START_SECONDS
         while time.monotonic() < until:
-            if self._process is None or self._process.poll() is not None:
+            if not process.is_running:
                 raise CrowdError(f"Label Studio ended while starting; its log is {self.log}.")
             try:
                 if requests.get(f"{self.url}/health", timeout=5).ok:
@@ -161,7 +150,7 @@ def free_port() -> int:
 
 
 def _credentials(file: Path) -> tuple[str, str]:
-    """The owner's password and token."""
+    """Return the owner's password and token; create them if the file does not exist."""
     if not file.exists():
         file.touch(mode=0o600)
         file.write_text(f"{secrets.token_urlsafe(12)}\n{secrets.token_hex(20)}\n", encoding="utf-8")

@@ -1,6 +1,7 @@
-"""All that is said to Label Studio over HTTP."""
+"""The client of Label Studio's HTTP API."""
 
 from .client import LabelStudio
 from .http import Http
+from .types import Prediction, ProjectFacts, result_items
 
-__all__ = ["Http", "LabelStudio"]
+__all__ = ["Http", "LabelStudio", "Prediction", "ProjectFacts", "result_items"]

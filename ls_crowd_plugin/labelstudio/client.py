@@ -1,22 +1,25 @@
-"""The calls to Label Studio that this project needs, each once, with the quirks of its API kept in here."""
+"""The calls to Label Studio that this project needs. The quirks of its API are handled here and nowhere else."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Any
+from datetime import datetime
 
-from ..errors import LabelStudioError, NotThere, Rejected
+from ..errors import LabelStudioError, NotFound, Rejected
+from ..records import Json
 from .http import Http
+from .types import Prediction, ProjectFacts
 
-Json = dict[str, Any]
-
-PAGE = 1000  # tasks a page: Label Studio's fastest
-MOST_TIMES_AGAIN = 5  # that the pages are read from the start because tasks vanish meanwhile
+PAGE_SIZE = 1000  # tasks per page; the fastest with Label Studio
+MAX_RESTARTS = 5  # how often the pages are read again from the first because tasks vanish meanwhile
+SECONDS_PER_DELETION = 0.1
 TASK_FIELDS = (
     "id,updated_at,overlap,is_labeled,total_annotations,annotations,result,completed_by,was_cancelled,ground_truth,"
     "created_at,lead_time,updated_by,parent_prediction,parent_annotation"
-)  # `include` filters the fields of nested annotations too, so they are all named
+)  # `include` filters the fields of nested annotations too, so these are listed as well
+
+OnProgress = Callable[[int, int], None]  # done, total
 
 
 class LabelStudio:
@@ -25,19 +28,29 @@ class LabelStudio:
     def __init__(self, http: Http) -> None:
         self.http = http
 
-    def project(self, project: int) -> Json:
-        return dict(self.http.get(f"/api/projects/{project}/"))
+    def version(self) -> str:
+        """Return the server's release, or "unknown" if it does not say."""
+        answer = self.http.get("/api/version")
+        release = answer.get("release") if isinstance(answer, dict) else None
+        return str(release or "unknown")
 
-    def projects(self, told: Sequence[str] = ("title",)) -> list[Json]:
-        """All projects the key may see, by id, with what is to be told of them."""
-        include = ",".join(("id", *told))
-        found: list[Json] = []
+    def server_time(self) -> datetime:
+        """Return the time on the server's clock, to about a second."""
+        return self.http.server_time()
+
+    def project(self, project: int) -> ProjectFacts:
+        return ProjectFacts.from_json(self.http.get(f"/api/projects/{project}/"))
+
+    def projects(self, fields: Sequence[str] = ("title",)) -> list[Json]:
+        """Return all projects the key can see, ordered by id, with these fields and the id."""
+        include = ",".join(("id", *fields))
+        projects: list[Json] = []
         page = 1
         while True:
             answer = self.http.get("/api/projects/", page=page, page_size=100, include=include)
-            found += answer["results"]
+            projects += answer["results"]
             if not answer.get("next"):
-                return sorted(found, key=lambda each: int(each["id"]))
+                return sorted(projects, key=lambda project: int(project["id"]))
             page += 1
 
     def task_pages(
@@ -46,100 +59,51 @@ class LabelStudio:
         since: str | None = None,
         *,
         with_data: bool = False,
-        told: Callable[[int, int], None] | None = None,
+        on_progress: OnProgress | None = None,
     ) -> Iterator[list[Json]]:
-        """Tasks with their annotations, all or those changed after `since`; `told(done, total)` after each page.
+        """Yield pages of tasks with their annotations: all tasks, or those changed after `since`.
 
-        No page holds a task twice, but when tasks are deleted meanwhile, a later page may bring one again.
+        No page contains a task twice, but if tasks are deleted meanwhile, a later page may repeat tasks of an earlier
+        one. `on_progress(done, total)` is called after each page.
         """
         include = f"{TASK_FIELDS},data" if with_data else TASK_FIELDS
         query = {} if since is None else _changed_after(since)
-        return self._task_pages(project, include, "all", query, told)
+        return self._task_pages(project, include, "all", query, on_progress)
 
     def tasks(self, project: int, ids: Collection[int], include: str) -> list[Json]:
-        """Some tasks, by their ids, with the named fields."""
+        """Return the tasks with these ids, with the fields listed in `include`."""
         query = {"selectedItems": {"all": False, "included": sorted(ids)}}
         return [task for page in self._task_pages(project, include, "all", query) for task in page] if ids else []
 
-    def changed_since(self, project: int, since: str) -> bool:
-        """Whether any task changed after a time; one request, whatever the answer."""
-        answer = self.http.get(
-            "/api/tasks",
-            project=project,
-            fields="task_only",
-            include="id",
-            page=1,
-            page_size=1,
-            query=json.dumps(_changed_after(since)),
-        )
-        return bool(answer["tasks"])
-
     def task_ids(self, project: int) -> set[int]:
-        """The ids of all tasks, without anything else."""
         return {int(task["id"]) for page in self._task_pages(project, "id", "task_only", {}) for task in page}
 
-    def _task_pages(
-        self,
-        project: int,
-        include: str,
-        fields: str,
-        query: Json,
-        told: Callable[[int, int], None] | None = None,
-    ) -> Iterator[list[Json]]:
-        done, page, most, again = 0, 1, 0, 0
-        asked = {"query": json.dumps(query)} if query else {}
-        while True:
-            try:
-                answer = self.http.get(
-                    "/api/tasks", project=project, fields=fields, include=include, page=page, page_size=PAGE, **asked
-                )
-            except NotThere:  # past the end: tasks went, and later ones moved to pages already read
-                again += 1
-                if page == 1 or again > MOST_TIMES_AGAIN:
-                    raise
-                done, page, most = 0, 1, 0
-                continue
-            try:
-                total, tasks = int(answer["total"]), answer["tasks"]
-            except (KeyError, TypeError):
-                raise self._too_old("list tasks by pages") from None
-            yield list({int(task["id"]): task for task in tasks}.values())
-            if total < most:  # a task went, so later ones moved to pages already read: from the start again
-                done, page, most = 0, 1, total
-                continue
-            done, most = done + len(tasks), total
-            if told is not None:
-                told(done, total)
-            if not tasks or done >= total:  # a page past the end would be a 404
-                return
-            page += 1
+    def changed_since(self, project: int, since: str) -> bool:
+        """Whether any task changed after a time; takes a single request."""
+        _, tasks = self._task_page(project, "id", "task_only", _changed_after(since), page=1, page_size=1)
+        return bool(tasks)
 
     def versions(self, project: int) -> dict[str, int]:
-        """Model version → how many predictions of it there are."""
+        """Return the number of predictions of each model version."""
         try:
             answer = self.http.get(f"/api/projects/{project}/model-versions/", extended="true")
-            found = answer.get("static", []) if isinstance(answer, dict) else answer
-            return {str(each["model_version"]): int(each["count"]) for each in found}
-        except (NotThere, KeyError, TypeError):
+            versions = answer.get("static", []) if isinstance(answer, dict) else answer
+            return {str(version["model_version"]): int(version["count"]) for version in versions}
+        except (NotFound, KeyError, TypeError):
             raise self._too_old("count the predictions of each model version") from None
 
-    def predictions(self, project: int) -> list[Json]:
-        return list(self.http.get("/api/predictions/", project=project))
-
-    def _too_old(self, lacking: str) -> Rejected:
-        """What to say of a server that lacks something."""
-        try:
-            version = str(self.http.get("/api/version")["release"])
-        except (LabelStudioError, KeyError, TypeError):
-            version = "of unknown version"
-        return Rejected(f"This Label Studio ({version}) cannot {lacking}; update it, 1.23 is known to do.")
+    def predictions(self, project: int) -> list[Prediction]:
+        return [Prediction.from_json(prediction) for prediction in self.http.get("/api/predictions/", project=project)]
 
     def create_prediction(self, prediction: Json) -> int:
-        """Creates one; the id it got."""
+        """Create a prediction and return its id."""
         return int(self.http.post("/api/predictions/", prediction)["id"])
 
     def import_predictions(self, project: int, predictions: Sequence[Json]) -> int:
-        """Creates many in one request; how many the server says it made (invalid ones are dropped in silence)."""
+        """Create many predictions in one request and return how many the server created.
+
+        Label Studio drops invalid ones without saying so.
+        """
         return int(self.http.post(f"/api/projects/{project}/import/predictions", list(predictions))["created"])
 
     def change_prediction(self, prediction: int, changes: Json) -> None:
@@ -149,16 +113,19 @@ class LabelStudio:
         self.http.delete(f"/api/predictions/{prediction}/")
 
     def delete_version(self, project: int, version: str, predictions: int) -> None:
-        """Deletes all predictions of a version; the server does it one by one and answers at the end."""
+        """Delete all predictions of a model version.
+
+        The server deletes them one by one and answers at the end; their number decides how long to wait for that.
+        """
         path = f"/api/projects/{project}/model-versions/"
-        self.http.delete(path, {"model_version": version}, seconds=0.1 * predictions)
+        self.http.delete(path, {"model_version": version}, seconds=SECONDS_PER_DELETION * predictions)
 
     def users(self) -> dict[int, str]:
-        """Everybody's id → the name people know them by."""
+        """Return the display name of each user, by id."""
         names = {}
-        for each in self.http.get("/api/users/"):
-            full = f"{each.get('first_name') or ''} {each.get('last_name') or ''}".strip()
-            names[int(each["id"])] = full or str(each.get("email") or each.get("username") or f"user {each['id']}")
+        for user in self.http.get("/api/users/"):
+            full = f"{user.get('first_name') or ''} {user.get('last_name') or ''}".strip()
+            names[int(user["id"])] = full or str(user.get("email") or user.get("username") or f"user {user['id']}")
         return names
 
     def webhooks(self, project: int) -> list[Json]:
@@ -174,7 +141,7 @@ class LabelStudio:
         self.http.delete(f"/api/webhooks/{webhook}/")
 
     def tabs(self, project: int) -> list[Json]:
-        """The Data Manager's tabs, which belong to the project and not to a person."""
+        """Return the tabs of the Data Manager; they belong to the project, not to a user."""
         return list(self.http.get("/api/dm/views/", project=project))
 
     def create_tab(self, project: int, tab: Json) -> None:
@@ -188,6 +155,52 @@ class LabelStudio:
 
     def change_project(self, project: int, changes: Json) -> None:
         self.http.patch(f"/api/projects/{project}/", changes)
+
+    def _task_pages(
+        self, project: int, include: str, fields: str, query: Json, on_progress: OnProgress | None = None
+    ) -> Iterator[list[Json]]:
+        """Yield all pages, from the first again whenever a task vanished: later ones moved to pages already read."""
+        page, done, last_total, restarts = 1, 0, 0, 0
+        while True:
+            try:
+                total, tasks = self._task_page(project, include, fields, query, page, PAGE_SIZE)
+            except NotFound:  # the page is past the end by now
+                restarts += 1
+                if page == 1 or restarts > MAX_RESTARTS:
+                    raise
+                page, done, last_total = 1, 0, 0
+                continue
+            yield list({int(task["id"]): task for task in tasks}.values())
+            if total < last_total:
+                page, done, last_total = 1, 0, total
+                continue
+            done, last_total = done + len(tasks), total
+            if on_progress is not None:
+                on_progress(done, total)
+            if not tasks or done >= total:  # the server answers 404 to a page past the end
+                return
+            page += 1
+
+    def _task_page(
+        self, project: int, include: str, fields: str, query: Json, page: int, page_size: int
+    ) -> tuple[int, list[Json]]:
+        """Return the number of tasks in the whole list, and those on one page."""
+        parameters = {"fields": fields, "include": include}
+        if query:
+            parameters["query"] = json.dumps(query)
+        answer = self.http.get("/api/tasks", project=project, page=page, page_size=page_size, **parameters)
+        try:
+            return int(answer["total"]), answer["tasks"]
+        except (KeyError, TypeError):
+            raise self._too_old("list tasks by pages") from None
+
+    def _too_old(self, missing: str) -> Rejected:
+        """Return the error about a server that cannot do something."""
+        try:
+            version = self.version()
+        except LabelStudioError:
+            version = "unknown"
+        return Rejected(f"This Label Studio (version {version}) cannot {missing}; update it: 1.23 is known to work.")
 
 
 def _changed_after(since: str) -> Json:

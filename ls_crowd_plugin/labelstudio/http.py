@@ -1,17 +1,17 @@
 """Requests to Label Studio that survive its bad moments: tokens, time-outs, retries, and errors as sentences.
 
-Plain requests and not the SDK's client: after a broken connection or a 5xx that one repeats every request, also one
-that creates something and may have been carried out, which would leave two predictions where one is meant.
+This uses plain requests and not the SDK's client, because that repeats every request after a broken connection or a
+5xx, even one that creates something and may have been carried out: two predictions would be left instead of one.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-import random
 import time
 import weakref
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -19,23 +19,50 @@ from urllib.parse import urlsplit, urlunsplit
 
 import requests
 
-from ..errors import LabelStudioError, NotAllowed, NotThere, Rejected, Unknown, Unreachable
+from ..errors import Interrupted, LabelStudioError, NotAllowed, NotFound, Rejected, Unreachable
+from .retries import MAX_TRIES, TRANSIENT_STATUSES, backoff, never_sent, retry_after
 
-TRIES = 6
-LONGEST_PAUSE = 30.0
-LONGEST_ASKED_PAUSE = 120.0  # a longer Retry-After is cut to this
-ACCESS_SECONDS = 240.0  # Label Studio's access tokens live 300 s
-NO_ADDRESS = (
+MAX_MESSAGE = 300  # characters of the server's own words in an error
+ACCESS_TOKEN_SECONDS = 240.0  # Label Studio's access tokens live 300 s
+BAD_ADDRESS_ERRORS = (
     requests.exceptions.InvalidURL,
     requests.exceptions.MissingSchema,
     requests.exceptions.InvalidSchema,
 )
-PASSING = frozenset({429, 500, 502, 503, 504})  # may be gone at the next try
+
+Answer = Any  # JSON of a shape that only Label Studio knows
+
+
+@dataclass(frozen=True)
+class _Request:
+    method: str
+    path: str
+    parameters: Mapping[str, str | int] = field(default_factory=dict)
+    body: object = None
+    repeatable: bool = True  # whether carrying it out twice does no harm
+    authorised: bool = True  # whether it carries a token
+    seconds: float = 0.0  # how long the answer may take, if that is longer than the time-out
+
+    @property
+    def name(self) -> str:
+        return f"{self.method} {self.path}"
+
+
+class _TransientError(Exception):
+    """A try failed, and the next one may succeed."""
+
+    def __init__(self, trouble: str, *, may_be_done: bool = True, pause: float | None = None) -> None:
+        super().__init__(trouble)
+        self.may_be_done = may_be_done  # whether the server may have carried the request out
+        self.pause = pause  # seconds the server asks to wait
 
 
 class Http:
-    """JSON in, JSON out. Reading, replacing and deleting are repeated as often as needed; creating is not repeated
-    once it may have been carried out."""
+    """JSON in, JSON out.
+
+    Requests that read, replace or delete are repeated as often as needed; a request that creates something is not
+    repeated once it may have been carried out.
+    """
 
     def __init__(
         self,
@@ -51,156 +78,156 @@ class Http:
         self._secrets = {secret for secret in (key, urlsplit(self.url).password) if secret}
         self._where = _without_password(self.url)
         self._is_refresh_token = _is_jwt(key)
-        self._access, self._access_until = "", 0.0
+        self._access_token, self._access_until = "", 0.0
         self._session = requests.Session()
         weakref.finalize(self, self._session.close)
-        self._verify = verify  # given with each request: of the session's, the environment would take the place
         self._session.headers["Accept"] = "application/json"
+        self._verify = verify  # passed with each request: the environment would override the session's setting
         self._timeout, self._sleep = timeout, sleep
         self._clock_ahead = timedelta(0)  # how far the server's clock is ahead of this machine's
 
     def server_time(self) -> datetime:
-        """The time on the server's clock, which its data carry, to about a second."""
+        """Return the time on the server's clock, which stamps its data, to about a second."""
         return datetime.now(timezone.utc) + self._clock_ahead
 
-    def get(self, path: str, **parameters: Any) -> Any:
-        return self._ask("GET", path, parameters=parameters)
+    def get(self, path: str, **parameters: str | int) -> Answer:
+        return self._ask(_Request("GET", path, parameters))
 
-    def patch(self, path: str, body: Any) -> Any:
-        return self._ask("PATCH", path, body=body)
+    def patch(self, path: str, body: object) -> Answer:
+        return self._ask(_Request("PATCH", path, body=body))
 
-    def delete(self, path: str, body: Any = None, *, seconds: float | None = None) -> Any:
-        return self._ask("DELETE", path, body=body, seconds=seconds)
+    def delete(self, path: str, body: object = None, *, seconds: float = 0.0) -> Answer:
+        return self._ask(_Request("DELETE", path, body=body, seconds=seconds))
 
-    def post(self, path: str, body: Any, *, repeatable: bool = False, seconds: float | None = None) -> Any:
-        """Creates something; raises Unknown if it broke off and is not `repeatable`."""
-        return self._ask("POST", path, body=body, repeatable=repeatable, seconds=seconds)
+    def post(self, path: str, body: object, *, repeatable: bool = False, seconds: float = 0.0) -> Answer:
+        """Create something; raise Interrupted if the request broke off and is not `repeatable`."""
+        return self._ask(_Request("POST", path, body=body, repeatable=repeatable, seconds=seconds))
 
-    def _ask(
-        self,
-        method: str,
-        path: str,
-        *,
-        parameters: Mapping[str, Any] | None = None,
-        body: Any = None,
-        repeatable: bool = True,
-        authorised: bool = True,
-        seconds: float | None = None,  # how long an answer may take, where that is longer than usual
-    ) -> Any:
-        asked, trouble, renewed = f"{method} {path}", "", False
-        wait: float | None = None
-        for attempt in range(TRIES):
+    def _ask(self, request: _Request) -> Answer:
+        """Send a request until it is answered, and return what the answer contains."""
+        may_renew_token = request.authorised and self._is_refresh_token
+        failure = _TransientError("")
+        for attempt in range(MAX_TRIES):
             if attempt:
-                self._sleep(_pause(attempt, wait))
-            wait = None
-            headers = {"Authorization": self._authorization()} if authorised else {}
-            self._check_sendable(headers)
+                self._sleep(backoff(attempt) if failure.pause is None else failure.pause)
             try:
-                answer = self._session.request(
-                    method,
-                    self.url + path,
-                    params=parameters,
-                    json=body,
-                    headers=headers,
-                    timeout=(self._timeout[0], max(self._timeout[1], seconds or 0.0)),
-                    verify=self._verify,
-                    auth=_as_it_is,  # or a password in ~/.netrc would take the token's place
-                    allow_redirects=False,  # a change sent elsewhere would become a mere reading
-                )
-            except requests.exceptions.SSLError:
-                raise Unreachable(
-                    f"Label Studio at {self._where} has a certificate this machine does not trust; name its authority's"
-                    " file in LABEL_STUDIO_CA_BUNDLE."
-                ) from None
-            except NO_ADDRESS:
-                raise Rejected(f"{self._where!r} is no address; use something like http://host:8080.") from None
-            except requests.exceptions.RequestException as error:
-                trouble = f"the connection failed ({type(error).__name__})"
-                if not repeatable and not _never_sent(error):
-                    raise Unknown(f"Label Studio broke off {asked}: {trouble}.") from None
-                continue
-            self._read_clock(answer)
-            if answer.status_code == 401 and authorised and self._is_refresh_token and not renewed:
-                self._access, renewed = "", True  # ran out on the way, or clocks differ
-                continue
-            if answer.status_code in PASSING:
-                trouble = f"it answered {answer.status_code}"
-                wait = _retry_after(answer)
-                if not repeatable and answer.status_code != 429:
-                    raise Unknown(f"Label Studio broke off {asked}: {trouble}.")
-                continue
-            if 300 <= answer.status_code < 400:
-                raise Rejected(
-                    f"Label Studio at {self._where} sends {asked} elsewhere ({answer.status_code}); set"
-                    " LABEL_STUDIO_URL to the address it answers at, https or a path included."
-                )
-            if answer.status_code >= 400:
-                raise self._refusal(answer, asked)
-            if answer.status_code == 204 or not answer.content:
-                return None
-            try:
-                return answer.json()
-            except ValueError:
-                trouble = "its answer was cut off or is no JSON"
-                if not repeatable:
-                    raise Unknown(f"Label Studio broke off {asked}: {trouble}.") from None
-        raise Unreachable(f"Label Studio at {self._where} did not answer {asked}: {trouble}; tried {TRIES} times.")
+                response = self._send(request)
+                if response.status_code == 401 and may_renew_token:
+                    self._access_token, may_renew_token = "", False
+                    raise _TransientError("its access token expired", may_be_done=False)  # or the clocks differ
+                return self._content(request, response)
+            except _TransientError as error:
+                failure = error
+                if failure.may_be_done and not request.repeatable:
+                    raise Interrupted(f"Label Studio broke off {request.name}: {failure}.") from None
+        raise Unreachable(
+            f"Label Studio at {self._where} did not answer {request.name}: {failure}; tried {MAX_TRIES} times."
+        )
 
-    def _check_sendable(self, headers: Mapping[str, str]) -> None:
+    def _send(self, request: _Request) -> requests.Response:
+        """Send a request once."""
+        headers = {"Authorization": self._authorization()} if request.authorised else {}
+        _check_sendable(headers)
         try:
-            "".join(headers.values()).encode("latin-1")
-        except UnicodeEncodeError:
-            raise NotAllowed("LABEL_STUDIO_API_KEY holds characters no key has; copy it again.") from None
+            response = self._session.request(
+                request.method,
+                self.url + request.path,
+                params=request.parameters,
+                json=request.body,
+                headers=headers,
+                timeout=(self._timeout[0], max(self._timeout[1], request.seconds)),
+                verify=self._verify,
+                auth=_unchanged,  # otherwise a password in ~/.netrc would replace the token
+                allow_redirects=False,  # a redirected change would become a mere GET
+            )
+        except requests.exceptions.SSLError:
+            raise Unreachable(
+                f"Label Studio at {self._where} has a certificate this machine does not trust; set"
+                " LABEL_STUDIO_CA_BUNDLE to the file of its certificate authority."
+            ) from None
+        except BAD_ADDRESS_ERRORS:
+            raise Rejected(f"{self._where!r} is no address; use something like http://host:8080.") from None
+        except requests.exceptions.RequestException as error:
+            trouble = f"the connection failed ({type(error).__name__})"
+            raise _TransientError(trouble, may_be_done=not never_sent(error)) from None
+        self._read_clock(response)
+        return response
 
-    def _read_clock(self, answer: requests.Response) -> None:
+    def _content(self, request: _Request, response: requests.Response) -> Answer:
+        """Return the JSON of an answer; raise the error that its status means."""
+        status = response.status_code
+        if status in TRANSIENT_STATUSES:
+            # With 429 the server was too busy to begin.
+            raise _TransientError(f"it answered {status}", may_be_done=status != 429, pause=retry_after(response))
+        if 300 <= status < 400:
+            raise Rejected(
+                f"Label Studio at {self._where} redirects {request.name} ({status}); set LABEL_STUDIO_URL to the"
+                " address it answers at, with https or a path where needed."
+            )
+        if status >= 400:
+            raise self._refusal(request, response)
+        if status == 204 or not response.content:
+            return None
         try:
-            there = parsedate_to_datetime(answer.headers["Date"])
-        except (KeyError, TypeError, ValueError):
-            return
-        self._clock_ahead = there.astimezone(timezone.utc) - datetime.now(timezone.utc)
+            return response.json()
+        except ValueError:
+            raise _TransientError("its answer was cut off or is no JSON") from None
+
+    def _refusal(self, request: _Request, response: requests.Response) -> LabelStudioError:
+        """Return the error about a request that was refused for good."""
+        where, status, message = f"Label Studio at {self._where}", response.status_code, self._message(response)
+        if status == 401:
+            cure = "check LABEL_STUDIO_API_KEY; legacy tokens must be enabled in the organisation's settings"
+            return NotAllowed(f"{where} refused the token for {request.name} (401: {message}); {cure}.")
+        if status == 403:
+            return NotAllowed(f"{where} does not allow {request.name} (403: {message}); use another key.")
+        if status == 404:
+            return NotFound(f"{where} has nothing at {request.name} (404: {message}).")
+        return Rejected(f"{where} refused {request.name} ({status}: {message}).")
+
+    def _message(self, response: requests.Response) -> str:
+        """Return the server's own words about a refusal, short and without secrets."""
+        try:
+            content = response.json()
+        except ValueError:
+            content = response.reason
+        if isinstance(content, dict):
+            content = content.get("validation_errors") or content.get("detail") or content
+        message = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+        for secret in self._secrets:
+            message = message.replace(secret, "…")
+        return message if len(message) <= MAX_MESSAGE else message[:MAX_MESSAGE] + "…"
 
     def _authorization(self) -> str:
+        """Return the Authorization header; a personal access token is exchanged for one that lives shortly."""
         if not self._is_refresh_token:
             return f"Token {self._key}"
-        if not self._access or time.monotonic() > self._access_until:
-            until = time.monotonic() + ACCESS_SECONDS
-            try:
-                answer = self._ask("POST", "/api/token/refresh/", body={"refresh": self._key}, authorised=False)
-            except (NotAllowed, Rejected):
-                raise NotAllowed(
-                    f"Label Studio at {self._where} does not take the access token in LABEL_STUDIO_API_KEY; make a new"
-                    " one under Account & Settings."
-                ) from None
-            access = answer.get("access") if isinstance(answer, dict) else None
-            if not isinstance(access, str) or not access:
-                raise Unreachable(f"Label Studio at {self._where} gave no access token for LABEL_STUDIO_API_KEY.")
-            self._access, self._access_until = access, until
-            self._secrets.add(access)
-        return f"Bearer {self._access}"
+        if not self._access_token or time.monotonic() > self._access_until:
+            until = time.monotonic() + ACCESS_TOKEN_SECONDS
+            self._access_token, self._access_until = self._new_access_token(), until
+            self._secrets.add(self._access_token)
+        return f"Bearer {self._access_token}"
 
-    def _refusal(self, answer: requests.Response, asked: str) -> LabelStudioError:
-        said = self._said(answer)
-        if answer.status_code == 401:
-            cure = "check LABEL_STUDIO_API_KEY; a legacy token must be switched on in the organisation's settings"
-            return NotAllowed(f"Label Studio at {self._where} refused the token for {asked} (401: {said}); {cure}.")
-        if answer.status_code == 403:
-            return NotAllowed(f"Label Studio at {self._where} does not allow {asked} (403: {said}); use another key.")
-        if answer.status_code == 404:
-            return NotThere(f"Label Studio at {self._where} has nothing at {asked} (404: {said}).")
-        return Rejected(f"Label Studio at {self._where} refused {asked} ({answer.status_code}: {said}).")
-
-    def _said(self, answer: requests.Response) -> str:
-        """What the server says of its refusal, short and without any secret."""
+    def _new_access_token(self) -> str:
         try:
-            told = answer.json()
-        except ValueError:
-            told = answer.reason
-        if isinstance(told, dict):
-            told = told.get("validation_errors") or told.get("detail") or told
-        said = told if isinstance(told, str) else json.dumps(told, ensure_ascii=False)
-        for secret in self._secrets:
-            said = said.replace(secret, "…")
-        return said if len(said) <= 300 else said[:300] + "…"
+            body = {"refresh": self._key}
+            answer = self._ask(_Request("POST", "/api/token/refresh/", body=body, authorised=False))
+        except (NotAllowed, Rejected):
+            raise NotAllowed(
+                f"Label Studio at {self._where} does not accept the access token in LABEL_STUDIO_API_KEY; create a new"
+                " one under Account & Settings."
+            ) from None
+        token = answer.get("access") if isinstance(answer, dict) else None
+        if not isinstance(token, str) or not token:
+            raise Unreachable(f"Label Studio at {self._where} gave no access token for LABEL_STUDIO_API_KEY.")
+        return token
+
+    def _read_clock(self, response: requests.Response) -> None:
+        try:
+            server_time = parsedate_to_datetime(response.headers["Date"])
+        except (KeyError, TypeError, ValueError):
+            return
+        self._clock_ahead = server_time.astimezone(timezone.utc) - datetime.now(timezone.utc)
 
 
 def _is_jwt(key: str) -> bool:
@@ -214,40 +241,19 @@ def _is_jwt(key: str) -> bool:
         return False
 
 
-def _as_it_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
+def _check_sendable(headers: Mapping[str, str]) -> None:
+    try:
+        "".join(headers.values()).encode("latin-1")
+    except UnicodeEncodeError:
+        raise NotAllowed("LABEL_STUDIO_API_KEY contains characters that no key has; copy it again.") from None
+
+
+def _unchanged(request: requests.PreparedRequest) -> requests.PreparedRequest:
     return request
 
 
 def _without_password(url: str) -> str:
-    """An address fit for a message."""
     parts = urlsplit(url)
     if parts.password is None:
         return url
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
-
-
-def _never_sent(error: requests.exceptions.RequestException) -> bool:
-    """Whether the connection failed before a request could have reached the server."""
-    if isinstance(error, requests.exceptions.ConnectTimeout):
-        return True
-    return any(name in repr(error) for name in ("NewConnectionError", "NameResolutionError"))
-
-
-def _retry_after(answer: requests.Response) -> float | None:
-    """Seconds the server asks to wait, if it says so in either of the two ways there are."""
-    asked = answer.headers.get("Retry-After")
-    if not asked:
-        return None
-    try:
-        seconds = float(asked)
-    except ValueError:
-        try:
-            seconds = parsedate_to_datetime(asked).timestamp() - time.time()
-        except (TypeError, ValueError):
-            return None
-    return min(max(seconds, 0.0), LONGEST_ASKED_PAUSE) if seconds == seconds else None
-
-
-def _pause(attempt: int, asked: float | None) -> float:
-    """Doubling from half a second, with some randomness so that many clients do not come back at once."""
-    return asked if asked is not None else min(0.25 * 2**attempt, LONGEST_PAUSE) * random.uniform(0.75, 1.25)  # noqa: S311

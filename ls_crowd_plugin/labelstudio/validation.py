@@ -1,19 +1,19 @@
-"""Why Label Studio's import drops a prediction: it says nothing itself, but its SDK has the checks it applies."""
+"""Explains why Label Studio's import dropped a prediction: the server does not say, but its SDK has the same checks."""
 
 from __future__ import annotations
 
-from typing import Any
+from ..records import Json
 
 
-def why_dropped(label_config: str, prediction: dict[str, Any]) -> str:
-    """The first thing Label Studio's own checks find wrong with a prediction; empty if they find nothing."""
+def explain_rejection(label_config: str, prediction: Json) -> str:
+    """Return the first objection of Label Studio's own checks to a prediction; empty if they have none."""
     from label_studio_sdk.label_interface.interface import (
         LabelInterface,  # takes seconds to import, and is seldom needed
     )
 
     try:
-        interface: Any = LabelInterface(label_config)
-        found = interface.validate_prediction(prediction, return_errors=True)
-    except Exception as error:  # what it cannot read, it refuses in many ways
+        interface = LabelInterface(label_config)
+        objections = interface.validate_prediction(prediction, return_errors=True)  # type: ignore[no-untyped-call]
+    except Exception as error:  # the checks fail in many ways on configs and predictions they cannot read
         return f"{type(error).__name__}: {error}"
-    return str(found[0]) if found else ""
+    return str(objections[0]) if isinstance(objections, list) and objections else ""

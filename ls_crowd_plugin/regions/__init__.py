@@ -1,12 +1,13 @@
-"""Which regions of different annotators mean the same object, and one extent for each: knows nothing of Label Studio.
+"""Which regions of different annotators mean the same object, and one extent for each object.
 
-`spans` and `boxes` are the kinds of extent: `group(regions, boxes)` groups boxes.
+This room knows nothing about Label Studio. The modules `spans` and `boxes` are the two kinds of extent: for example,
+`group(regions, boxes)` groups boxes.
 """
 
 from . import boxes, spans
 from .boxes import Box
-from .drawn import Drawn, Kind
-from .matching import assign, group
+from .matching import DEFAULT_MIN_IOU, assign, group
 from .spans import Span
+from .types import DrawnRegion, Kind
 
-__all__ = ["Box", "Drawn", "Kind", "Span", "assign", "boxes", "group", "spans"]
+__all__ = ["DEFAULT_MIN_IOU", "Box", "DrawnRegion", "Kind", "Span", "assign", "boxes", "group", "spans"]

@@ -1,107 +1,122 @@
-"""Which regions of different annotators mean the same object; the answer does not depend on any order.
+"""Finds the regions of different annotators that mean the same object; the result does not depend on any order.
 
-Regions that are similar enough hang together in components. A component in which everybody drew one region and all are
-similar is a group as it is; the others are left to `tangles`.
+Regions that overlap enough are connected, and connected regions form components. A component in which every annotator
+drew one region and all regions overlap enough is a group; `clustering` splits the others.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from .drawn import Drawn, Extent, Kind, centre
-from .tangles import best_assignment, gains, untangled
+from .clustering import Cluster, Ious, assignment_scores, best_assignment, cluster
+from .overlaps import Integers, OverlappingPairs
+from .types import DrawnRegion, Extent, Kind, SortKey, centre, extent_key
+
+DEFAULT_MIN_IOU = 0.5  # the intersection over union from which two regions may mean the same object
 
 
-def group(regions: Sequence[Drawn[Extent]], kind: Kind[Extent], threshold: float = 0.5) -> list[list[int]]:
-    """The groups of regions that mean the same, as lists of positions; every region is in one of them.
+def group(
+    regions: Sequence[DrawnRegion[Extent]], kind: Kind[Extent], min_iou: float = DEFAULT_MIN_IOU
+) -> list[list[int]]:
+    """Return groups of regions that mean the same, as lists of positions; every region is in one of them.
 
-    A group has at most one region of an annotator, and labels may differ in it. Regions of different annotators are
-    similar enough from `threshold` on. Groups come in the order of their merged extents and labels, regions in theirs.
+    A group has at most one region of each annotator; its labels may differ. Groups are ordered by their merged extents
+    and labels, and regions within a group by theirs.
     """
     order = _canonical_order(regions)
     ordered = [regions[position] for position in order]
 
-    def place(members: Sequence[int]) -> tuple[Any, ...]:
+    def group_key(members: Cluster) -> tuple[SortKey, list[str], Cluster]:
         drawn = [ordered[member] for member in members]
-        extent = centre(drawn, kind)
-        return *vars(extent).values(), sorted(region.label for region in drawn), members
+        return extent_key(centre(drawn, kind)), sorted(region.label for region in drawn), members
 
-    groups = sorted(_groups(ordered, kind, threshold), key=place)
+    groups = sorted(_groups(ordered, kind, min_iou), key=group_key)
     return [[order[member] for member in members] for members in groups]
 
 
 def assign(
-    regions: Sequence[Drawn[Extent]],
+    regions: Sequence[DrawnRegion[Extent]],
     groups: Sequence[Sequence[int]],
-    others: Sequence[Drawn[Extent]],
+    others: Sequence[DrawnRegion[Extent]],
     kind: Kind[Extent],
-    threshold: float = 0.5,
+    min_iou: float = DEFAULT_MIN_IOU,
 ) -> list[int | None]:
-    """For each of some other regions, all from one source, the number of the group it means, if any.
+    """Return for each of some other regions, all from one source, the number of the group it means, or None.
 
-    `groups` are lists of positions in `regions` and stay as they are; each is meant by one other region at most.
+    `groups` are lists of positions in `regions`. They do not change, and each is assigned to at most one other region.
     """
     order = _canonical_order(others)
-    members = [[regions[position] for position in each] for each in groups]
-    gain = gains([others[position] for position in order], members, kind, threshold, strangers=True)
-    chosen = {order[row]: column for row, column in best_assignment(gain).items()}
-    return [chosen.get(position) for position in range(len(others))]
+    members = [[regions[position] for position in positions] for positions in groups]
+    scores = assignment_scores([others[position] for position in order], members, kind, min_iou, outsiders=True)
+    assigned = {order[row]: column for row, column in best_assignment(scores).items()}
+    return [assigned.get(position) for position in range(len(others))]
 
 
-def _canonical_order(regions: Sequence[Drawn[Extent]]) -> list[int]:
-    """Positions by extent and label, then first copies before second ones, then by annotator.
+def _canonical_order(regions: Sequence[DrawnRegion[Extent]]) -> list[int]:
+    """Return the positions ordered by extent and label, then first copies before second ones, then by annotator.
 
-    Only who drew the same twice is thus told from others by number.
+    So the numbers of annotators matter only where somebody drew the same region twice.
     """
-    copies: Counter[tuple[Any, ...]] = Counter()
+    copies: Counter[tuple[SortKey, int]] = Counter()
     keys = []
     for region in regions:
-        key = region.key
+        key = region.sort_key
         keys.append((key, copies[key, region.annotator], region.annotator))
         copies[key, region.annotator] += 1
     return sorted(range(len(regions)), key=keys.__getitem__)
 
 
-def _groups(regions: Sequence[Drawn[Extent]], kind: Kind[Extent], threshold: float) -> Iterator[tuple[int, ...]]:
-    """The groups of regions in canonical order."""
-    first, second, similarity = kind.pairs([region.extent for region in regions])
-    annotator = np.array([region.annotator for region in regions], np.int64)
-    apart = annotator[first] != annotator[second]
-    first, second, similarity = first[apart], second[apart], similarity[apart]
-    near = similarity >= threshold
-    component = np.array(_components(len(regions), first[near].tolist(), second[near].tolist()), np.int64)  # [n]
-    links = np.bincount(component[first[near]], minlength=len(regions)).tolist()
+def _groups(regions: Sequence[DrawnRegion[Extent]], kind: Kind[Extent], min_iou: float) -> Iterator[Cluster]:
+    """Yield the groups of regions that are in canonical order."""
+    pairs = _pairs_of_annotators(regions, kind)
+    close = pairs.iou >= min_iou
+    component = np.array(_components(len(regions), pairs.first[close].tolist(), pairs.second[close].tolist()), np.int64)
+    links = np.bincount(component[pairs.first[close]], minlength=len(regions)).tolist()
     members: dict[int, list[int]] = defaultdict(list)
     for position, number in enumerate(component.tolist()):
         members[number].append(position)
-    tangled: dict[int, dict[tuple[int, int], float]] = {}  # similarities of pairs in each
+    unclear: dict[int, list[int]] = {}
     for number, positions in members.items():
         size = len(positions)
-        people = {regions[position].annotator for position in positions}
-        if len(people) == size and 2 * links[number] == size * (size - 1):
+        annotators = {regions[position].annotator for position in positions}
+        if len(annotators) == size and 2 * links[number] == size * (size - 1):
             yield tuple(positions)
         else:
-            tangled[number] = {}
-    if not tangled:
-        return
-    inside = np.isin(component[first], list(tangled)) & (component[first] == component[second])
-    place = {member: position for number in tangled for position, member in enumerate(members[number])}
-    for one, other, value in zip(
-        first[inside].tolist(), second[inside].tolist(), similarity[inside].tolist(), strict=True
-    ):
-        tangled[int(component[one])][place[one], place[other]] = value
-    for number, similar in tangled.items():
-        positions = members[number]
-        for each in untangled([regions[position] for position in positions], similar, kind, threshold):
-            yield tuple(positions[position] for position in each)
+            unclear[number] = positions
+    for number, ious in _ious_inside(pairs, component, unclear).items():
+        positions = unclear[number]
+        for places in cluster([regions[position] for position in positions], ious, kind, min_iou):
+            yield tuple(positions[place] for place in places)
+
+
+def _pairs_of_annotators(regions: Sequence[DrawnRegion[Extent]], kind: Kind[Extent]) -> OverlappingPairs:
+    """Return the overlapping pairs of regions by different annotators."""
+    first, second, iou = kind.overlapping_pairs([region.extent for region in regions])
+    annotator = np.array([region.annotator for region in regions], np.int64)
+    different = annotator[first] != annotator[second]
+    return OverlappingPairs(first[different], second[different], iou[different])
+
+
+def _ious_inside(pairs: OverlappingPairs, component: Integers, members: Mapping[int, Sequence[int]]) -> dict[int, Ious]:
+    """Return for some components the overlaps of their members, by the places of two members in the component.
+
+    `component` [n] is the component of each region.
+    """
+    ious: dict[int, Ious] = {number: {} for number in members}
+    if not members:
+        return ious
+    inside = np.isin(component[pairs.first], list(members)) & (component[pairs.first] == component[pairs.second])
+    place = {member: place for positions in members.values() for place, member in enumerate(positions)}
+    for one, other, value in zip(*(column[inside].tolist() for column in pairs), strict=True):
+        ious[int(component[one])][place[one], place[other]] = value
+    return ious
 
 
 def _components(count: int, first: Sequence[int], second: Sequence[int]) -> list[int]:
-    """[n] a number for each position, the same for those that pairs of positions connect."""
+    """Return a number [n] for each position, equal for those that pairs of positions connect."""
     parent = list(range(count))
 
     def root(position: int) -> int:

@@ -1,4 +1,4 @@
-"""Spans of text: how alike two are, and one for several."""
+"""Spans of text: how far they overlap, and how several are merged into one."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import UnusableInput
-from .medians import medians, whole_weights
-from .sweep import Floats, Integers, Pairs, codes, overlapping
+from .overlaps import Floats, Integers, OverlappingPairs, find_overlaps, integer_codes
+from .weighted_median import integer_weights, lower_and_upper_median
 
 
 @dataclass(frozen=True, order=True)
 class Span:
-    """Characters from `start` up to and without `end`; spans within different things, say paragraphs, never overlap."""
+    """Characters from `start` up to, but not including, `end`.
+
+    Spans within different things, for example paragraphs, never overlap.
+    """
 
     start: int
     end: int
@@ -22,42 +25,43 @@ class Span:
 
     def __post_init__(self) -> None:
         if self.end < self.start:
-            raise UnusableInput(f"A span ends at {self.end}, before it starts at {self.start}; it must not.")
+            raise UnusableInput(f"A span ends at {self.end}, before it starts at {self.start}; swap its ends.")
 
 
-def similarities(spans: Sequence[Span]) -> Floats:
-    """[n, n] length of the intersection / length of the union; spans without length are alike only if identical."""
-    return pairs(spans).matrix(len(spans))
+def iou_matrix(spans: Sequence[Span]) -> Floats:
+    """Return length of the intersection / length of the union [n, n]; for empty spans 1 if identical, else 0."""
+    return overlapping_pairs(spans).matrix(len(spans))
 
 
-def pairs(spans: Sequence[Span], others: Sequence[Span] | None = None) -> Pairs:
-    """All pairs of spans with a similarity above 0; with `others`, the pairs of a span and one of the others."""
+def overlapping_pairs(spans: Sequence[Span], others: Sequence[Span] | None = None) -> OverlappingPairs:
+    """Return all pairs of spans that overlap or, with `others`, the pairs of a span and one of the others."""
     everything = [*spans, *(others or ())]
     table = np.array([(span.start, span.end) for span in everything], float).reshape(-1, 2)
-    within = np.array(codes(span.within for span in everything), np.int64)
+    within = np.array(integer_codes(span.within for span in everything), np.int64)
 
-    def similar(first: Integers, second: Integers) -> Floats:
-        return _similar(table[first], table[second])
+    def iou(first: Integers, second: Integers) -> Floats:
+        return _iou(table[first], table[second])
 
     split = None if others is None else len(spans)
-    return overlapping(table[:, :1], table[:, 1:], within, split, similar)
+    return find_overlaps(table[:, :1], table[:, 1:], within, split, iou)
 
 
-def merged(spans: Sequence[Span], weights: Sequence[float]) -> Span:
-    """The lower weighted medians of the starts and of the ends, each of which is one that somebody drew.
+def merge(spans: Sequence[Span], weights: Sequence[float]) -> Span:
+    """Return the span from the lower weighted median of the starts to that of the ends.
 
-    A boundary that more than half of the weight holds wins. No start passes its end, so their medians do not either.
+    Both are boundaries that somebody drew, and a boundary with more than half of the weight wins. No start exceeds its
+    end, so the median of the starts does not exceed that of the ends.
     """
-    whole = whole_weights(weights)
-    start, _ = medians((span.start for span in spans), whole)
-    end, _ = medians((span.end for span in spans), whole)
+    exact = integer_weights(weights)
+    start, _ = lower_and_upper_median((span.start for span in spans), exact)
+    end, _ = lower_and_upper_median((span.end for span in spans), exact)
     return Span(start, end, spans[0].within)
 
 
-def _similar(one: Floats, other: Floats) -> Floats:
-    """[p] the similarities of the rows [p, 2] (start, end) of two tables."""
+def _iou(one: Floats, other: Floats) -> Floats:
+    """Return intersection over union [p] of the rows [p, 2] (start, end) of two tables."""
     shared = np.maximum(np.minimum(one[:, 1], other[:, 1]) - np.maximum(one[:, 0], other[:, 0]), 0.0)
     union = one[:, 1] - one[:, 0] + other[:, 1] - other[:, 0] - shared
-    similarity: Floats = shared / np.maximum(union, 1.0)
-    similarity[(one == other).all(axis=1)] = 1.0
-    return similarity
+    iou: Floats = shared / np.maximum(union, 1.0)
+    iou[(one == other).all(axis=1)] = 1.0
+    return iou
