@@ -1,20 +1,9 @@
-"""SQL: the mirror of annotations, the trail of what was said, gold, what was written, and the work list."""
+"""SQL: the mirror of annotations, gold, results, and the queue. A table belongs to the module that defines it."""
 
-from . import found, passes, tables
-from .database import open_database, open_work_list
-from .mirror import Annotation, Mirror, Task
-from .work import Claim, Work, WorkList
+from .database import Store, open_store
+from .leases import Lease
+from .mirror import Annotation, Task
+from .queue import Claim, QueueEntry
+from .results import StoredResults
 
-__all__ = [
-    "Annotation",
-    "Claim",
-    "Mirror",
-    "Task",
-    "Work",
-    "WorkList",
-    "found",
-    "open_database",
-    "open_work_list",
-    "passes",
-    "tables",
-]
+__all__ = ["Annotation", "Claim", "Lease", "QueueEntry", "Store", "StoredResults", "Task", "open_store"]

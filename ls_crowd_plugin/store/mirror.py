@@ -1,30 +1,107 @@
-"""The mirror: Label Studio's annotations as last seen, replaced task by task, and the trail of what changed."""
+"""The mirror: a project's tasks and annotations as Label Studio last showed them, replaced task by task."""
 
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, select, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Connection,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Table,
+    Text,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
 
-from ..errors import Overtaken
-from . import tables
+from ..records import Json
+from . import predictions
+from .sql import Id, chunks, data_tables, upsert
+from .trail import Event, record_events
 
-CHUNK = 500  # ids in one statement: below every database's limit on parameters
+EXCERPT = 300  # characters of a task's text that let people recognise it
+
+project_table = Table(
+    "crowd_project",
+    data_tables,
+    Column("id", Id, primary_key=True, autoincrement=False),
+    Column("title", Text, nullable=False),
+    Column("label_config", Text, nullable=False),
+    Column("created_at", String(40), nullable=False),  # tells it from another server's project of the same id
+    Column("pulled_until", String(40)),  # changes of tasks up to this time are in the mirror
+    Column("pull_rule", Text),  # what else the mirror's contents depend on: when it changes, all tasks are pulled again
+    Column("revision", Integer, nullable=False, default=0),  # rises whenever anything that counts changes in the mirror
+)
+
+task_table = Table(
+    "crowd_task",
+    data_tables,
+    Column("id", Id, primary_key=True, autoincrement=False),
+    Column("project", ForeignKey("crowd_project.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("updated_at", String(40), nullable=False),
+    Column("required_annotators", Integer, nullable=False),
+    Column("is_labeled", Boolean, nullable=False),
+    Column("gold_field", Text),  # JSON of the field of task.data that holds the right label
+    Column("data", Text),  # JSON: object of the label config → the text annotators see there
+)
+
+annotation_table = Table(
+    "crowd_annotation",
+    data_tables,
+    Column("id", Id, primary_key=True, autoincrement=False),
+    Column("project", ForeignKey("crowd_project.id", ondelete="CASCADE"), nullable=False),
+    Column("task", ForeignKey("crowd_task.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("annotator", Id),
+    Column("result", Text, nullable=False),  # JSON as Label Studio sent it
+    Column("skipped", Boolean, nullable=False),
+    Column("ground_truth", Boolean, nullable=False),
+    Column("copied", Boolean, nullable=False),  # from a prediction or from somebody else's annotation
+    Column("created_at", String(40), nullable=False),
+    Column("updated_at", String(40), nullable=False),
+    Column("updated_by", Id),
+    Column("lead_time", Float),
+    Index("crowd_annotation_of_project", "project", "task", "annotator"),
+)
+
+
+@dataclass(frozen=True)
+class MirroredProject:
+    title: str
+    label_config: str
+    created_at: str
+    pulled_until: str | None
+    pull_rule: str | None
+    revision: int
 
 
 @dataclass(frozen=True)
 class Task:
     id: int
     updated_at: str
-    overlap: int
+    required_annotators: int
     is_labeled: bool
-    known: str | None = None  # JSON of the field of task.data with known labels, where there is one
-    data: str | None = None  # JSON: object of the label config → what annotators see there
+    gold_field: str | None = None  # JSON
+    data: str | None = None  # JSON
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Object of the label config → the text annotators see there."""
+        return dict(json.loads(self.data)) if self.data else {}
+
+    @property
+    def fit_facts(self) -> tuple[int, int, str | None, str | None]:
+        """What the consensus depends on."""
+        return self.id, self.required_annotators, self.gold_field, self.data
 
 
 @dataclass(frozen=True)
@@ -42,200 +119,155 @@ class Annotation:
     lead_time: float | None
 
     @property
-    def items(self) -> list[dict[str, Any]]:
+    def items(self) -> list[Json]:
         """The parsed result."""
         return list(json.loads(self.result))
 
-
-class Mirror:
-    """One project's part of the mirror, inside a transaction of the caller's."""
-
-    def __init__(self, connection: Connection, project: int) -> None:
-        self._connection, self._project = connection, project
-
-    def claim(self) -> str:
-        """Makes the caller the project's only reader, until another claims it."""
-        reader = secrets.token_hex(8)
-        self._connection.execute(self._update().values(reader=reader))
-        return reader
-
-    def still(self, reader: str) -> None:
-        """Raises Overtaken if another has claimed the project since; before anything else in a transaction."""
-        mine = self._update().where(tables.project.c.reader == reader).values(reader=reader)
-        if self._connection.execute(mine).rowcount != 1:
-            raise Overtaken(f"Another process has begun to read project {self._project}; this one leaves it to that.")
-
-    def describe(self, title: str, label_config: str, created_at: str, read_with: str = "") -> None:
-        """Notes the project, new or changed. Where it was read with something else, all tasks are to be read again."""
-        row = self._row()
-        values: dict[str, str | None] = {
-            "title": title,
-            "label_config": label_config,
-            "created_at": created_at,
-            "read_with": read_with,
-        }
-        if row is not None and row.read_with != read_with:
-            values["seen_until"] = None
-        upsert(self._connection, tables.project, {"id": self._project, "revision": 0, **values}, values)
-
-    def created_at(self) -> str | None:
-        """When the project that is known under this number was made; None if there is none."""
-        row = self._row()
-        return None if row is None else str(row.created_at)
-
-    def seen_until(self) -> str | None:
-        row = self._row()
-        return None if row is None else row.seen_until
-
-    def revision(self) -> int:
-        """Another number whenever answers, or what else decides about the consensus, have changed."""
-        row = self._row()
-        return 0 if row is None else int(row.revision)
-
-    def set_seen_until(self, when: str | None) -> None:
-        self._connection.execute(self._update().values(seen_until=when))
-
-    def replace(self, tasks: Sequence[tuple[Task, Sequence[Annotation]]], noticed: str) -> int:
-        """Puts tasks with all their annotations in the place of what was known of them; how many annotations differ."""
-        if not tasks:
-            return 0
-        ids = [task.id for task, _ in tasks]
-        known = {each.id: each for each in self._annotations(ids)}
-        now = {each.id: each for _, annotations in tasks for each in annotations}
-        gone = [known[key] for key in known.keys() - now.keys()]
-        different = [each for key, each in now.items() if known.get(key) != each]
-        events = [self._event("deleted", each, noticed) for each in gone]
-        events += [self._event(_event(known.get(each.id), each), each, noticed) for each in different]
-        if events or self._tasks(ids) != {(task.id, task.overlap, task.known, task.data) for task, _ in tasks}:
-            self._move()
-        self._forget_tasks(ids)
-        self._connection.execute(insert(tables.task), [{**vars(task), "project": self._project} for task, _ in tasks])
-        if now:
-            self._connection.execute(
-                insert(tables.annotation), [{**vars(each), "project": self._project} for each in now.values()]
-            )
-        if events:
-            events.sort(key=lambda each: (each["at"], each["annotation"]))
-            self._connection.execute(insert(tables.trail), events)
-        return len(different) + len(gone)
-
-    def drop(self, tasks: Iterable[int], noticed: str) -> None:
-        """Tasks that are gone from Label Studio; the trail keeps what was said on them."""
-        ids = sorted(tasks)
-        events = [self._event("deleted", each, noticed) for each in self._annotations(ids)]
-        if events:
-            self._connection.execute(insert(tables.trail), events)
-        if ids:
-            self._move()
-        self._forget_tasks(ids)
-        for table in (tables.written, tables.task_meta):
-            for chunk in chunks(ids):
-                of_chunk = (table.c.project == self._project) & table.c.task.in_(chunk)
-                self._connection.execute(delete(table).where(of_chunk))
-
-    def forget(self) -> None:
-        """The project is gone from Label Studio: gold, the trail and its settings of before are kept."""
-        of_fits = (tables.finding, tables.label, tables.annotator)
-        for table in (tables.written, tables.task_meta, tables.run, *of_fits):
-            self._connection.execute(delete(table).where(table.c.project == self._project))
-        self._connection.execute(delete(tables.project).where(tables.project.c.id == self._project))
-
-    def reassigned(self) -> int:
-        """How many of the project's annotations have got another author since they were first seen."""
-        trail = tables.trail
-        query = select(func.count(trail.c.annotation.distinct())).where(
-            trail.c.project == self._project, trail.c.event == "reassigned"
-        )
-        return int(self._connection.execute(query).scalar_one())
-
-    def known(self) -> dict[int, str]:
-        """Task → JSON of its field with known labels, where it has one."""
-        query = select(tables.task.c.id, tables.task.c.known).where(
-            tables.task.c.project == self._project, tables.task.c.known.is_not(None)
-        )
-        return {int(row.id): str(row.known) for row in self._connection.execute(query)}
-
-    def tasks(self) -> dict[int, Task]:
-        columns = [tables.task.c[name] for name in Task.__dataclass_fields__]
-        query = select(*columns).where(tables.task.c.project == self._project)
-        return {row.id: Task(*row) for row in self._connection.execute(query)}
-
-    def task_ids(self) -> set[int]:
-        query = select(tables.task.c.id).where(tables.task.c.project == self._project)
-        return set(self._connection.execute(query).scalars())
-
-    def task_count(self) -> int:
-        query = select(func.count()).select_from(tables.task).where(tables.task.c.project == self._project)
-        return int(self._connection.execute(query).scalar_one())
-
-    def annotations(self) -> list[Annotation]:
-        """All of the project's, by id."""
-        columns = [tables.annotation.c[name] for name in Annotation.__dataclass_fields__]
-        query = select(*columns).where(tables.annotation.c.project == self._project).order_by(tables.annotation.c.id)
-        return [Annotation(*row) for row in self._connection.execute(query)]
-
-    def _annotations(self, tasks: Sequence[int]) -> list[Annotation]:
-        columns = [tables.annotation.c[name] for name in Annotation.__dataclass_fields__]
-        found: list[Annotation] = []
-        for chunk in chunks(tasks):
-            query = select(*columns).where(tables.annotation.c.task.in_(chunk))
-            found += [Annotation(*row) for row in self._connection.execute(query)]
-        return found
-
-    def _tasks(self, tasks: Sequence[int]) -> set[tuple[int, int, str | None, str | None]]:
-        found = set()
-        for chunk in chunks(tasks):
-            query = select(*(tables.task.c[name] for name in ("id", "overlap", "known", "data")))
-            found |= {tuple(row) for row in self._connection.execute(query.where(tables.task.c.id.in_(chunk)))}
-        return found
-
-    def _row(self) -> Any:
-        return self._connection.execute(select(tables.project).where(tables.project.c.id == self._project)).first()
-
-    def _update(self) -> Any:
-        return update(tables.project).where(tables.project.c.id == self._project)
-
-    def _move(self) -> None:
-        self._connection.execute(self._update().values(revision=tables.project.c.revision + 1))
-
-    def _forget_tasks(self, tasks: Sequence[int]) -> None:
-        for chunk in chunks(tasks):
-            self._connection.execute(delete(tables.annotation).where(tables.annotation.c.task.in_(chunk)))
-            self._connection.execute(delete(tables.task).where(tables.task.c.id.in_(chunk)))
-
-    def _event(self, event: str, annotation: Annotation, noticed: str) -> dict[str, Any]:
-        return {
-            "project": self._project,
-            "task": annotation.task,
-            "annotation": annotation.id,
-            "event": event,
-            "at": annotation.updated_at,
-            "noticed": noticed,
-            "annotator": annotation.annotator,
-            "changed_by": annotation.updated_by,
-            "result": annotation.result,
-        }
+    def event(self, kind: str) -> Event:
+        """This annotation as an entry of the trail."""
+        return Event(self.task, self.id, kind, self.updated_at, self.annotator, self.updated_by, self.result)
 
 
-def _event(before: Annotation | None, now: Annotation) -> str:
+_TASK_COLUMNS = [task_table.c[name] for name in Task.__dataclass_fields__]
+_ANNOTATION_COLUMNS = [annotation_table.c[name] for name in Annotation.__dataclass_fields__]
+
+
+def get_project(connection: Connection, project: int) -> MirroredProject | None:
+    columns = [project_table.c[name] for name in MirroredProject.__dataclass_fields__]
+    row = connection.execute(select(*columns).where(project_table.c.id == project)).first()
+    return None if row is None else MirroredProject(*row)
+
+
+def save_project(
+    connection: Connection, project: int, *, title: str, label_config: str, created_at: str, pull_rule: str = ""
+) -> None:
+    """Add or update a project. Under another `pull_rule` than before, all its tasks have to be pulled again."""
+    before = get_project(connection, project)
+    values: dict[str, str | None] = {
+        "title": title,
+        "label_config": label_config,
+        "created_at": created_at,
+        "pull_rule": pull_rule,
+    }
+    if before is not None and before.pull_rule != pull_rule:
+        values["pulled_until"] = None
+    upsert(connection, project_table, {"id": project}, values)
+
+
+def set_pulled_until(connection: Connection, project: int, until: str | None) -> None:
+    connection.execute(update(project_table).where(project_table.c.id == project).values(pulled_until=until))
+
+
+def project_titles(connection: Connection) -> dict[int, str]:
+    rows = connection.execute(select(project_table.c.id, project_table.c.title))
+    return {int(row.id): str(row.title) for row in rows}
+
+
+def project_title(connection: Connection, project: int) -> str:
+    found = get_project(connection, project)
+    return f"Project {project}" if found is None else found.title
+
+
+def replace_tasks(
+    connection: Connection, project: int, tasks: Sequence[tuple[Task, Sequence[Annotation]]], noticed: str
+) -> int:
+    """Replace tasks together with all their annotations; return how many annotations changed."""
+    if not tasks:
+        return 0
+    ids = [task.id for task, _ in tasks]
+    before = {annotation.id: annotation for annotation in _annotations_of(connection, ids)}
+    after = {annotation.id: annotation for _, annotations in tasks for annotation in annotations}
+    deleted = [before[key] for key in before.keys() - after.keys()]
+    changed = [annotation for key, annotation in after.items() if before.get(key) != annotation]
+    events = [annotation.event("deleted") for annotation in deleted]
+    events += [annotation.event(_kind_of_change(before.get(annotation.id), annotation)) for annotation in changed]
+    if events or _fit_facts(connection, ids) != {task.fit_facts for task, _ in tasks}:
+        _raise_revision(connection, project)
+    _delete_tasks(connection, ids)
+    connection.execute(insert(task_table), [{**vars(task), "project": project} for task, _ in tasks])
+    if after:
+        rows = [{**vars(annotation), "project": project} for annotation in after.values()]
+        connection.execute(insert(annotation_table), rows)
+    record_events(connection, project, events, noticed)
+    return len(changed) + len(deleted)
+
+
+def drop_tasks(connection: Connection, project: int, task_ids: Iterable[int], noticed: str) -> None:
+    """Remove tasks that are gone from Label Studio; the trail keeps what was said on them."""
+    ids = sorted(task_ids)
+    if not ids:
+        return
+    events = [annotation.event("deleted") for annotation in _annotations_of(connection, ids)]
+    record_events(connection, project, events, noticed)
+    _raise_revision(connection, project)
+    _delete_tasks(connection, ids)
+    predictions.forget_tasks(connection, project, ids)
+
+
+def read_tasks(connection: Connection, project: int) -> dict[int, Task]:
+    query = select(*_TASK_COLUMNS).where(task_table.c.project == project)
+    return {row.id: Task(*row) for row in connection.execute(query)}
+
+
+def read_task_ids(connection: Connection, project: int) -> set[int]:
+    return set(connection.execute(select(task_table.c.id).where(task_table.c.project == project)).scalars())
+
+
+def count_tasks(connection: Connection, project: int) -> int:
+    query = select(func.count()).select_from(task_table).where(task_table.c.project == project)
+    return int(connection.execute(query).scalar_one())
+
+
+def read_annotations(connection: Connection, project: int) -> list[Annotation]:
+    """All annotations of a project, by id."""
+    query = select(*_ANNOTATION_COLUMNS).where(annotation_table.c.project == project).order_by(annotation_table.c.id)
+    return [Annotation(*row) for row in connection.execute(query)]
+
+
+def read_texts(connection: Connection, task_ids: Sequence[int]) -> dict[int, dict[str, str]]:
+    """Task → object of the label config → its text; of a long text perhaps only the beginning."""
+    texts = {}
+    for chunk in chunks(task_ids):
+        for row in connection.execute(select(*_TASK_COLUMNS).where(task_table.c.id.in_(chunk))):
+            task = Task(*row)
+            texts[task.id] = {name: text for name, text in task.texts.items() if not text.startswith("data:")}
+    return texts
+
+
+def read_excerpts(connection: Connection, task_ids: Sequence[int]) -> dict[int, str]:
+    """Task → the beginning of what annotators see, as far as it is text."""
+    texts = read_texts(connection, task_ids)
+    return {task: " · ".join(parts.values())[:EXCERPT] for task, parts in texts.items()}
+
+
+def _annotations_of(connection: Connection, task_ids: Sequence[int]) -> list[Annotation]:
+    annotations: list[Annotation] = []
+    for chunk in chunks(task_ids):
+        query = select(*_ANNOTATION_COLUMNS).where(annotation_table.c.task.in_(chunk))
+        annotations += [Annotation(*row) for row in connection.execute(query)]
+    return annotations
+
+
+def _fit_facts(connection: Connection, task_ids: Sequence[int]) -> set[tuple[int, int, str | None, str | None]]:
+    facts = set()
+    for chunk in chunks(task_ids):
+        query = select(*_TASK_COLUMNS).where(task_table.c.id.in_(chunk))
+        facts |= {Task(*row).fit_facts for row in connection.execute(query)}
+    return facts
+
+
+def _kind_of_change(before: Annotation | None, after: Annotation) -> str:
     if before is None:
         return "created"
-    return "changed" if before.annotator == now.annotator else "reassigned"
+    return "changed" if before.annotator == after.annotator else "reassigned"
 
 
-def upsert(connection: Connection, table: Any, row: dict[str, Any], changes: dict[str, Any]) -> None:
-    """Inserts a row, or changes the one with its primary key."""
-    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
-    statement = dialect.insert(table).values(row)
-    key = list(table.primary_key.columns)
-    connection.execute(statement.on_conflict_do_update(index_elements=key, set_=changes))
+def _raise_revision(connection: Connection, project: int) -> None:
+    raised = update(project_table).where(project_table.c.id == project).values(revision=project_table.c.revision + 1)
+    connection.execute(raised)
 
 
-def insert_missing(connection: Connection, table: Any, row: dict[str, Any]) -> None:
-    """Inserts a row, unless there is one with its primary key."""
-    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
-    connection.execute(dialect.insert(table).values(row).on_conflict_do_nothing())
-
-
-def chunks(ids: Sequence[int]) -> Iterable[Sequence[int]]:
-    return (ids[start : start + CHUNK] for start in range(0, len(ids), CHUNK))
+def _delete_tasks(connection: Connection, task_ids: Sequence[int]) -> None:
+    for chunk in chunks(task_ids):
+        connection.execute(delete(annotation_table).where(annotation_table.c.task.in_(chunk)))
+        connection.execute(delete(task_table).where(task_table.c.id.in_(chunk)))

@@ -1,75 +1,199 @@
-"""Brings the tables of a database up to date: an empty one gets all, an older one what has changed since.
+"""Creates the tables, and upgrades those of an older release step by step.
 
-What can be read again from Label Studio is dropped and pulled anew; gold, the trail and settings of before are kept.
+A change of any table needs a step at the end of its list here; a test compares a hash of the DDL with the version.
+What can be pulled again from Label Studio may be dropped by a step; gold, the trail and remembered settings may not.
 """
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Connection, Engine, Integer, Table, inspect, select, text
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlalchemy import Column, Connection, Engine, Integer, MetaData, Table, inspect, select, text
 
 from ..errors import CrowdError
-from .tables import metadata
+from . import (
+    duties,
+    gold,
+    heartbeats,
+    leases,
+    mirror,
+    passes,
+    predictions,
+    project_settings,
+    queue,
+    results,
+    tallies,
+    trail,
+    users,
+)
+from . import secrets as secrets_
+from .sql import data_tables, work_tables
 
-VERSION = 3
-FIRST_TABLES = ("annotation", "task", "written", "project", "trail", "gold", "setting_before")
+# Importing a module adds its tables to `data_tables` or `work_tables`.
+OWNERS = (
+    *(duties, gold, heartbeats, leases, mirror, passes, predictions, project_settings, queue, results, secrets_),
+    *(tallies, trail, users),
+)
 
-schema = Table("crowd_schema", metadata, Column("version", Integer, primary_key=True, autoincrement=False))
+Step = Callable[[Connection], None]
 
 
-def bring_up_to_date(engine: Engine) -> None:
-    """Raises CrowdError for a database that a newer release has written."""
+@dataclass(frozen=True)
+class Schema:
+    """One set of tables. `steps[n]` leads from version n + 1 to version n + 2."""
+
+    tables: MetaData
+    version_table: Table
+    steps: tuple[Step, ...]
+    first_tables: frozenset[str]  # of version 1, which did not record its number
+    has_own_names: bool  # whether these are names that Label Studio, in the same database, does not use
+
+    @property
+    def version(self) -> int:
+        return len(self.steps) + 1
+
+
+def upgrade(engine: Engine, schema: Schema) -> None:
+    """Create or upgrade the tables; raise CrowdError for a database that a newer release has written.
+
+    Steps only touch tables that exist; whatever is missing after the last one is created as it is now.
+    """
     with engine.begin() as connection:
-        lock_schema(connection)
-        there = set(inspect(connection).get_table_names())
-        version = _version(connection, there)
-        if version > VERSION:
+        _lock(connection)
+        version = _stored_version(connection, schema)
+        if version > schema.version:
             raise CrowdError(
-                f"The database has schema {version}, this release knows up to {VERSION}; install a newer one."
+                f"The database has schema {version}, but this release only knows schemas up to {schema.version};"
+                " install a newer release."
             )
-        metadata.create_all(connection)
-        if version == 1:
-            _from_1(connection)
-        if version == 2:
-            _from_2(connection)
-        if version < VERSION:
-            connection.execute(schema.delete())
-            connection.execute(schema.insert().values(version=VERSION))
+        if version == schema.version:
+            return
+        for step in schema.steps[version - 1 :] if version else ():
+            step(connection)
+        schema.tables.create_all(connection)
+        connection.execute(schema.version_table.delete())
+        connection.execute(schema.version_table.insert().values(version=schema.version))
 
 
-def lock_schema(connection: Connection) -> None:
-    """Several processes may start at once, and must not make the same tables; until the transaction ends."""
+def _lock(connection: Connection) -> None:
+    """Several processes may start at once and must not create the same tables; held until the transaction ends."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(7140811)"))
     else:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
-def _version(connection: Connection, there: set[str]) -> int:
-    """0 for an empty database. The first schema did not say its number, and its names were also Label Studio's."""
-    if schema.name in there:
-        found = connection.execute(select(schema.c.version)).scalar()
-        if found is not None:
-            return int(found)
-    return 1 if there.issuperset(FIRST_TABLES) and "django_migrations" not in there else 0
+def _stored_version(connection: Connection, schema: Schema) -> int:
+    """The version of the tables in a database; 0 for an empty one."""
+    existing = set(inspect(connection).get_table_names())
+    if schema.version_table.name in existing:
+        version = connection.execute(select(schema.version_table.c.version)).scalar()
+        if version is not None:
+            return int(version)
+    is_ours = schema.has_own_names or "django_migrations" not in existing
+    return 1 if existing.issuperset(schema.first_tables) and is_ours else 0
 
 
-def _from_1(connection: Connection) -> None:
-    """Names of its own; events in the trail say when they were noticed, those of before say nothing."""
-    kept = "project, task, annotation, event, at, annotator, changed_by, result"
-    for statement in (
-        f"INSERT INTO crowd_trail ({kept}, noticed) SELECT {kept}, '' FROM trail ORDER BY id",  # noqa: S608
-        "INSERT INTO crowd_gold (project, task, question, label) SELECT project, task, question, label FROM gold",
-        "INSERT INTO crowd_setting_before (project, name, value) SELECT project, name, value FROM setting_before",
-        *(f"DROP TABLE {name}" for name in FIRST_TABLES),
-    ):
-        connection.execute(text(statement))
+def _execute(connection: Connection, *statements: str) -> None:
+    """Run statements, each given as "table: statement", where the table exists."""
+    for statement in statements:
+        table, _, sql = statement.partition(": ")
+        if inspect(connection).has_table(table):
+            connection.execute(text(sql))
 
 
-def _from_2(connection: Connection) -> None:
-    """Tasks say what annotators see, so all are read again; and the next pass computes, to say what it found."""
-    for statement in (
-        "ALTER TABLE crowd_task ADD COLUMN data TEXT",
-        "UPDATE crowd_project SET seen_until = NULL",
-        "DELETE FROM crowd_run",
-    ):
-        connection.execute(text(statement))
+def _has_column(connection: Connection, table: str, column: str) -> bool:
+    tables = inspect(connection)
+    return tables.has_table(table) and any(one["name"] == column for one in tables.get_columns(table))
+
+
+def _own_names(connection: Connection) -> None:
+    """Tables get names of our own; the trail says when an event was noticed."""
+    _execute(
+        connection,
+        "trail: ALTER TABLE trail RENAME TO crowd_trail",
+        "gold: ALTER TABLE gold RENAME TO crowd_gold",
+        "setting_before: ALTER TABLE setting_before RENAME TO crowd_setting_before",
+        *(f"{name}: DROP TABLE {name}" for name in ("annotation", "task", "written", "project")),
+    )
+    if not _has_column(connection, "crowd_trail", "noticed"):  # some databases without a version have it
+        _execute(connection, "crowd_trail: ALTER TABLE crowd_trail ADD COLUMN noticed VARCHAR(40) NOT NULL DEFAULT ''")
+    if connection.dialect.name == "postgresql":  # its INTEGER is too small for some ids
+        ids = {
+            "crowd_trail": ("id", "project", "task", "annotation", "annotator", "changed_by"),
+            "crowd_gold": ("project", "task"),
+            "crowd_setting_before": ("project",),
+        }
+        for table, columns in ids.items():
+            changes = ", ".join(f"ALTER COLUMN {column} TYPE BIGINT" for column in columns)
+            _execute(connection, f"{table}: ALTER TABLE {table} {changes}")
+
+
+def _task_texts(connection: Connection) -> None:
+    """Tasks keep what annotators see, so all of them are pulled again, and the next pass computes everything."""
+    _execute(
+        connection,
+        "crowd_task: ALTER TABLE crowd_task ADD COLUMN data TEXT",
+        "crowd_project: UPDATE crowd_project SET seen_until = NULL",
+        "crowd_run: DELETE FROM crowd_run",
+    )
+
+
+def _plain_names(connection: Connection) -> None:
+    """Plain names, and a fence instead of the project's reader."""
+    if _has_column(connection, "crowd_project", "reader"):
+        _execute(connection, "crowd_project: ALTER TABLE crowd_project DROP COLUMN reader")
+    _execute(
+        connection,
+        "crowd_project: ALTER TABLE crowd_project RENAME COLUMN seen_until TO pulled_until",
+        "crowd_project: ALTER TABLE crowd_project RENAME COLUMN read_with TO pull_rule",
+        "crowd_task: ALTER TABLE crowd_task RENAME COLUMN overlap TO required_annotators",
+        "crowd_task: ALTER TABLE crowd_task RENAME COLUMN known TO gold_field",
+        "crowd_written: ALTER TABLE crowd_written RENAME TO crowd_prediction",
+        "crowd_run: ALTER TABLE crowd_run RENAME TO crowd_last_pass",
+        "crowd_last_pass: ALTER TABLE crowd_last_pass RENAME COLUMN compared TO verified_at",
+        "crowd_finding: ALTER TABLE crowd_finding RENAME TO crowd_result",
+        "crowd_result: ALTER TABLE crowd_result RENAME COLUMN charts TO figures",
+        "crowd_label: ALTER TABLE crowd_label RENAME COLUMN said TO votes",
+    )
+
+
+def _queue_and_leases(connection: Connection) -> None:
+    """The work list becomes the queue; its lease and the holding of a project become one lease in its own table."""
+    renamed = {"put off": "deferred", "set aside": "parked", "nothing to do": "unchanged", "gone": "project_gone"}
+    _execute(
+        connection,
+        "crowd_holding: DROP TABLE crowd_holding",
+        "crowd_work: ALTER TABLE crowd_work RENAME TO crowd_queue",
+        "crowd_queue: ALTER TABLE crowd_queue RENAME COLUMN wanted TO requested",
+        "crowd_queue: ALTER TABLE crowd_queue RENAME COLUMN done TO completed",
+        "crowd_queue: ALTER TABLE crowd_queue RENAME COLUMN first_wanted TO requested_at",
+        "crowd_queue: ALTER TABLE crowd_queue RENAME COLUMN last_done TO completed_at",
+        "crowd_queue: ALTER TABLE crowd_queue DROP COLUMN lease_until",
+        "crowd_queue: ALTER TABLE crowd_queue DROP COLUMN owner",
+        *(
+            f"crowd_tally: UPDATE crowd_tally SET label = '{new}' WHERE name = 'passes' AND label = '{old}'"  # noqa: S608
+            for old, new in renamed.items()
+        ),
+    )
+
+
+def _version_table(name: str, tables: MetaData) -> Table:
+    return Table(name, tables, Column("version", Integer, primary_key=True, autoincrement=False))
+
+
+DATA_SCHEMA = Schema(
+    data_tables,
+    _version_table("crowd_schema", data_tables),
+    (_own_names, _task_texts, _plain_names),
+    frozenset({"annotation", "task", "written", "project", "trail", "gold", "setting_before"}),
+    has_own_names=False,
+)
+WORK_SCHEMA = Schema(
+    work_tables,
+    _version_table("crowd_work_schema", work_tables),
+    (_queue_and_leases,),
+    frozenset({"crowd_work"}),
+    has_own_names=True,
+)

@@ -1,26 +1,28 @@
-"""Secrets that this project makes for itself where none are given, and remembers."""
+"""Secrets that the service generates where none are configured."""
 
 from __future__ import annotations
 
 import secrets
 
-from sqlalchemy import Engine, select
+from sqlalchemy import Column, Connection, String, Table, Text, select
 
-from . import tables
-from .mirror import insert_missing
+from .sql import data_tables, insert_missing
 
-
-def kept_secret(engine: Engine, name: str, made: str | None = None) -> tuple[str, bool]:
-    """A secret by its name, at the first asking `made` or drawn; whether it is new."""
-    table = tables.secret
-    made = made or secrets.token_urlsafe(18)
-    with engine.begin() as connection:
-        insert_missing(connection, table, {"name": name, "value": made})
-        value = str(connection.execute(select(table.c.value).where(table.c.name == name)).scalar_one())
-    return value, value == made
+secret_table = Table(
+    "crowd_secret",
+    data_tables,
+    Column("name", String(100), primary_key=True),
+    Column("value", Text, nullable=False),
+)
 
 
-def known_secret(engine: Engine, name: str) -> str | None:
-    """A secret by its name, if there is one."""
-    with engine.connect() as connection:
-        return connection.execute(select(tables.secret.c.value).where(tables.secret.c.name == name)).scalar()
+def get_or_create_secret(connection: Connection, name: str, value: str | None = None) -> tuple[str, bool]:
+    """Return a secret and whether it is new; a new one is `value`, or random."""
+    value = value or secrets.token_urlsafe(18)
+    insert_missing(connection, secret_table, {"name": name, "value": value})
+    stored = get_secret(connection, name)
+    return str(stored), stored == value
+
+
+def get_secret(connection: Connection, name: str) -> str | None:
+    return connection.execute(select(secret_table.c.value).where(secret_table.c.name == name)).scalar()

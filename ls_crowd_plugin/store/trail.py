@@ -1,0 +1,53 @@
+"""The trail: what each annotation said and when, kept after it is gone from Label Studio. Rows are only added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlalchemy import Column, Connection, String, Table, Text, func, insert, select
+
+from .sql import Id, data_tables
+
+trail = Table(
+    "crowd_trail",
+    data_tables,
+    Column("id", Id, primary_key=True),
+    Column("project", Id, nullable=False, index=True),
+    Column("task", Id, nullable=False),
+    Column("annotation", Id, nullable=False, index=True),
+    Column("event", String(20), nullable=False),  # created, changed, reassigned (to another author), deleted
+    Column("at", String(40), nullable=False),  # by the annotation itself
+    Column("noticed", String(40), nullable=False),  # start of the pull that noticed it, by Label Studio's clock
+    Column("annotator", Id),
+    Column("changed_by", Id),
+    Column("result", Text, nullable=False),
+)
+
+
+@dataclass(frozen=True)
+class Event:
+    """One change of one annotation."""
+
+    task: int
+    annotation: int
+    event: str
+    at: str
+    annotator: int | None
+    changed_by: int | None
+    result: str
+
+
+def record_events(connection: Connection, project: int, events: Iterable[Event], noticed: str) -> None:
+    """Add events in the order in which they happened."""
+    ordered = sorted(events, key=lambda event: (event.at, event.annotation))
+    if ordered:
+        rows = [{**vars(event), "project": project, "noticed": noticed} for event in ordered]
+        connection.execute(insert(trail), rows)
+
+
+def count_reassigned(connection: Connection, project: int) -> int:
+    """Count the annotations whose author has changed since they were first seen."""
+    reassigned = (trail.c.project == project) & (trail.c.event == "reassigned")
+    query = select(func.count(trail.c.annotation.distinct())).where(reassigned)
+    return int(connection.execute(query).scalar_one())
