@@ -4,107 +4,130 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, field
 
 from ..controls import NO_REGION
-from .crowd import Crowd
-from .drawings import Group, task_of
-from .findings import Findings, rounded
-from .plan import META, Desired, digest
+from ..records import AnnotatorScore, Json, rounded
+from .crowd import Crowd, Key
+from .plan import META, DesiredPrediction, digest
+from .project_fit import ProjectFit
+from .region_groups import RegionGroup, task_of
 
-Item = dict[str, Any]
+REGION_DECIMALS = 2  # of a region's own score: a third would cause many needless rewrites
 
-REGION_DECIMALS = 2  # of a region's own score: a third would have whole tasks rewritten for nothing
+Texts = Mapping[int, Mapping[str, str]]  # task → object of the label config → text
+
+
+@dataclass
+class _TaskParts:
+    """What a prediction is made of."""
+
+    annotators: set[int] = field(default_factory=set)
+    questions: dict[str, None] = field(default_factory=dict)  # about the whole task, in order
+    groups: list[RegionGroup] = field(default_factory=list)
+    disputed: bool = False  # by annotators who are trusted
 
 
 def desired_predictions(
-    crowd: Crowd,
-    findings: Findings,
-    annotator_scores: bool = True,
-    texts: Mapping[int, Mapping[str, str]] | None = None,
-) -> list[Desired]:
-    """One prediction per task with crowd answers, gold lifted: a probe must not be told from other tasks.
+    crowd: Crowd, fit: ProjectFit, annotator_scores: bool = True, texts: Texts | None = None
+) -> list[DesiredPrediction]:
+    """One prediction per task with answers, blind to gold: a probe must look like any other task.
 
-    `texts` are what annotators see of each task (task → object → text), where they mark spans in it.
+    `texts` are what annotators see, where they mark spans in it.
     """
-    who: dict[int, set[int]] = defaultdict(set)
-    questions: dict[int, dict[str, None]] = defaultdict(dict)
-    trusted = {annotator for annotator, row in findings.people.items() if row["verdict"] == "trusted"}
-    by_trusted: dict[Any, str] = {}
-    disputed: set[int] = set()
-    rows = zip(crowd.tasks, crowd.annotators, crowd.questions, crowd.labels, strict=True)
+    scores = {who: _score_json(score) for who, score in fit.scores.items()} if annotator_scores else {}
+    weights = {who: score.weight or 0.0 for who, score in fit.scores.items()}
+    return [
+        _predict(task, parts, crowd, fit, scores, weights, (texts or {}).get(task, {}))
+        for task, parts in sorted(_parts_by_task(crowd, fit).items())
+    ]
+
+
+def _parts_by_task(crowd: Crowd, fit: ProjectFit) -> dict[int, _TaskParts]:
+    tasks: dict[int, _TaskParts] = defaultdict(_TaskParts)
+    trusted = {who for who, score in fit.scores.items() if score.verdict == "trusted"}
+    label_by_trusted: dict[Key, str] = {}
+    rows = zip(crowd.units, crowd.annotators, crowd.questions, crowd.labels, strict=True)
     for unit, annotator, question, label in rows:
-        task = task_of(unit)
-        who[task].add(annotator)
+        parts = tasks[task_of(unit)]
+        parts.annotators.add(annotator)
         if unit not in crowd.groups:
-            questions[task][question] = None
-        if annotator in trusted and by_trusted.setdefault((unit, question), label) != label:
-            disputed.add(task)
-    drawn: dict[int, list[Group]] = defaultdict(list)
+            parts.questions[question] = None
+        if annotator in trusted and label_by_trusted.setdefault((unit, question), label) != label:
+            parts.disputed = True
     for group in crowd.groups.values():
-        drawn[group.task].append(group)
-    scores = {annotator: _scores(row) for annotator, row in findings.people.items()} if annotator_scores else {}
-    weights = {annotator: float(row["weight"] or 0.0) for annotator, row in findings.people.items()}
-    desired = []
-    for task in sorted(who):
-        said = {question: findings.lifted(task, question) for question in questions[task]}
-        confidence = {question: sure for question, (_, sure) in said.items()}
-        difficulty = {question: findings.difficulty[task, question] for question in said}
-        items = crowd.config.write({question: label for question, (label, _) in said.items()})
-        for group in drawn[task]:
-            if group.missed:
-                continue
-            name = group.control.name
-            shown = (texts or {}).get(task, {}) if group.control.shape == "span" else {}
-            text = shown.get(group.control.frame.to_name)
-            found, sure = _region(group, findings, weights, len(who[task]), text)
-            items += found
-            confidence |= {question: min(p, confidence.get(question, 1.0)) for question, p in sure.items()}
-            hard = findings.difficulty[group.unit, name]
-            difficulty[name] = hard if difficulty.get(name) is None else max(hard or 0.0, difficulty[name] or 0.0)
-        told: dict[str, Any] = {
-            "confidence": {question: rounded(sure) for question, sure in confidence.items()},
-            "difficulty": {question: rounded(hard) for question, hard in difficulty.items()},
-            "answers": crowd.answered[task],
-            "method": findings.method,
-            "annotators": {str(annotator): scores[annotator] for annotator in sorted(who[task]) if annotator in scores},
-        }
-        if task in disputed:  # by people who are trusted: a tab of the Data Manager finds it by this
-            told["disputed"] = True
-        if items:
-            items[0]["meta"] = {**items[0].get("meta", {}), META: told}
-        score = rounded(min(confidence.values())) or 0.0
-        desired.append(Desired(task, items, score, digest(items, score)))
-    return desired
+        tasks[group.task].groups.append(group)
+    return tasks
 
 
-def _region(
-    group: Group, findings: Findings, weights: Mapping[int, float], people: int, text: str | None
-) -> tuple[list[Item], dict[str, float]]:
-    """The items of one region, none if there is none, and how sure each question about it is."""
+def _predict(
+    task: int,
+    parts: _TaskParts,
+    crowd: Crowd,
+    fit: ProjectFit,
+    scores: Mapping[int, Json],
+    weights: Mapping[int, float],
+    texts: Mapping[str, str],
+) -> DesiredPrediction:
+    labels = {question: fit.gold_blind_label(task, question) for question in parts.questions}
+    confidence = {question: p for question, (_, p) in labels.items()}
+    difficulty = {question: fit.difficulty[task, question] for question in labels}
+    items = crowd.config.write({question: label for question, (label, _) in labels.items()})
+    for group in parts.groups:
+        if group.missed:
+            continue
+        text = texts.get(group.control.spec.to_name) if group.control.shape == "span" else None
+        region, region_confidence = _predict_region(group, fit, weights, len(parts.annotators), text)
+        items += region
+        for question, p in region_confidence.items():
+            confidence[question] = min(p, confidence.get(question, 1.0))
+        name = group.control.name
+        difficulty[name] = _harder(difficulty.get(name), fit.difficulty[group.unit, name])
+    meta: Json = {
+        "confidence": {question: rounded(p) for question, p in confidence.items()},
+        "difficulty": {question: rounded(value) for question, value in difficulty.items()},
+        "answers": crowd.answer_counts[task],
+        "method": fit.method,
+        "annotators": {str(who): scores[who] for who in sorted(parts.annotators) if who in scores},
+    }
+    if parts.disputed:  # a tab of the Data Manager filters by this
+        meta["disputed"] = True
+    if items:
+        items[0]["meta"] = {**items[0].get("meta", {}), META: meta}
+    score = rounded(min(confidence.values())) or 0.0
+    return DesiredPrediction(task, items, score, digest(items, score))
+
+
+def _harder(one: float | None, other: float | None) -> float | None:
+    return other if one is None else max(other or 0.0, one)
+
+
+def _predict_region(
+    group: RegionGroup, fit: ProjectFit, weights: Mapping[int, float], people: int, text: str | None
+) -> tuple[list[Json], dict[str, float]]:
+    """The items of a region, none where it does not exist, and the confidence of each question about it."""
     name = group.control.name
-    label, sure = findings.lifted(group.unit, name)
+    label, p = fit.gold_blind_label(group.unit, name)
     if label == NO_REGION or not group.members:
-        return [], {name: sure}
-    extent, regions = group.merged(label, weights)
-    details = {}
-    confidence = {name: sure}
+        return [], {name: p}
+    extent, regions = group.merge(label, weights)
+    details, confidence = {}, {name: p}
     for detail in group.control.details:
-        asked = detail.frame.name
-        if any(asked in region.details for region in group.members.values()):
-            details[asked], confidence[asked] = findings.lifted(group.unit, asked)
+        question = detail.spec.name
+        if any(question in region.details for region in group.members.values()):
+            details[question], confidence[question] = fit.gold_blind_label(group.unit, question)
     items = group.control.write(f"{name}-{group.number + 1}", extent, label, details, regions, text)
-    drew = f"drawn by {len(group.members)} of {people} people"
     for item in items:
         item["score"] = round(confidence[item["from_name"]], REGION_DECIMALS)
-    items[0]["meta"] = {"text": [f"{items[0]['score']:.0%} sure; {drew}"]}
+    drawn = f"drawn by {len(group.members)} of {people} people"
+    items[0]["meta"] = {"text": [f"{items[0]['score']:.0%} sure; {drawn}"]}
     return items, confidence
 
 
-def _scores(annotator: Mapping[str, Any]) -> dict[str, Any]:
+def _score_json(score: AnnotatorScore) -> Json:
     return {
-        "skill": rounded(annotator["skill"]),
-        "adversary": rounded(annotator["adversary_probability"]),
-        "accuracy": rounded(annotator["accuracy"]),
-        "verdict": annotator["verdict"],
+        "skill": rounded(score.skill),
+        "adversary": rounded(score.adversary_probability),
+        "accuracy": rounded(score.accuracy),
+        "verdict": score.verdict,
     }

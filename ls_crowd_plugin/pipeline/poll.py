@@ -1,22 +1,21 @@
-"""Asks Label Studio what no webhook told: one request for all projects, and one filtered request for each that looks
-the same, because edits show nowhere else."""
+"""Polls Label Studio for changes that no webhook reported: one request for all projects, and one filtered request for
+each that looks unchanged, because edits show nowhere else."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import time
-from collections.abc import Collection
-from typing import Any
-
-from sqlalchemy import Engine
 
 from ..errors import LabelStudioError
 from ..labelstudio import LabelStudio
-from ..store import Mirror, WorkList, passes
-from .sync import COMPARE_SECONDS
+from ..records import Json
+from ..setting_values import Projects
+from ..store import Store, mirror, queue
+from ..store.passes import get_last_pass
+from .project_pass import VERIFY_SECONDS
 
-TOLD = (  # of a project, that tells of changes without reading its tasks
+SNAPSHOT_FIELDS = (  # of a project's entry in the list, that tell of changes without reading its tasks
     "title",
     "label_config",
     "task_number",
@@ -26,51 +25,47 @@ TOLD = (  # of a project, that tells of changes without reading its tasks
     "show_collab_predictions",
     "maximum_annotations",
 )
+GONE = "gone"  # the snapshot of a project that is no longer listed
 
 
-def poll(
-    studio: LabelStudio,
-    engine: Engine,
-    work: WorkList,
-    *,
-    projects: Collection[int] = (),
-    all_projects: bool = False,
-) -> list[int]:
-    """Puts on the work list what has changed since it was last looked at; which projects those are.
+def poll(studio: LabelStudio, store: Store, projects: Projects) -> list[int]:
+    """Enqueue the projects that have changed since they were last polled, and return them.
 
-    Looked after are the projects on the list, those named here, and, if so said, all.
+    Monitored are the projects in the queue and those that `projects` names.
     """
-    there = {int(each["id"]): _snapshot(each) for each in studio.projects(TOLD)}
-    known = work.snapshots()
+    listed = {int(entry["id"]): _snapshot(entry) for entry in studio.projects(SNAPSHOT_FIELDS)}
+    with store.work.connect() as connection:
+        known = queue.read_snapshots(connection)
     changed = []
-    for project in sorted({*known, *(there if all_projects else projects)}):
-        before, now = known.get(project), there.get(project)
+    for project in sorted({*known, *(listed if projects.everything else projects.ids)}):
+        before, now = known.get(project), listed.get(project)
         if now is None:
-            if project in known and before != GONE:
-                work.want(project, snapshot=GONE)  # the pass will find out, and say so
-                changed.append(project)
-        elif before != now or _edited(studio, engine, project):
-            work.want(project, snapshot=now)
-            changed.append(project)
+            if project not in known or before == GONE:
+                continue
+            now = GONE  # the pass finds out, and logs it
+        elif before == now and not _has_edits(studio, store, project):
+            continue
+        with store.work.begin() as connection:
+            queue.enqueue(connection, project, snapshot=now)
+        changed.append(project)
     return changed
 
 
-GONE = "gone"
+def _snapshot(entry: Json) -> str:
+    facts = json.dumps([entry.get(name) for name in SNAPSHOT_FIELDS])
+    return hashlib.sha256(facts.encode()).hexdigest()
 
 
-def _snapshot(facts: dict[str, Any]) -> str:
-    told = json.dumps([facts.get(name) for name in TOLD])
-    return hashlib.sha256(told.encode()).hexdigest()
-
-
-def _edited(studio: LabelStudio, engine: Engine, project: int) -> bool:
+def _has_edits(studio: LabelStudio, store: Store, project: int) -> bool:
     """Whether tasks have changed, or it is time to compare predictions one by one, which any user may change."""
-    with engine.connect() as connection:
-        since = Mirror(connection, project).seen_until()
-        last = passes.last_pass(connection, project)
-    if since is None or (last is not None and time.time() - last.compared > COMPARE_SECONDS):
+    with store.data.connect() as connection:
+        mirrored = mirror.get_project(connection, project)
+        last = get_last_pass(connection, project)
+    if mirrored is None or mirrored.pulled_until is None:
+        return True
+    if last is not None and time.time() - last.verified_at > VERIFY_SECONDS:
         return True
     try:
-        return studio.changed_since(project, since)
-    except (LabelStudioError, KeyError, TypeError):
-        return True  # the pass will say what is wrong with this one; the others are still looked at
+        return studio.changed_since(project, mirrored.pulled_until)
+    except LabelStudioError:
+        return True  # the pass will report what is wrong with this project; the others are still polled

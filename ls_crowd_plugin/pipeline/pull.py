@@ -3,200 +3,204 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 
-from sqlalchemy import Engine
+from ..controls import Config, read_config
+from ..errors import EndPass, NotFound, UnusableInput
+from ..labelstudio import ProjectFacts
+from ..records import Json
+from ..store import Annotation, Task, mirror
+from ..store.forget import forget_project
+from ..store.mirror import EXCERPT
+from .context import PassContext
 
-from ..controls import read_config
-from ..errors import NoSuchProject, NotThere, ProjectGone, UnusableInput
-from ..labelstudio import LabelStudio
-from ..store import Annotation, Mirror, Task
-from ..store.found import EXCERPT
-
-TIME = "%Y-%m-%dT%H:%M:%S.%fZ"  # the only way Label Studio's filters read a time
-IN_FLIGHT = timedelta(seconds=5)  # a change may become visible so much later than the time it carries
-
-
-Shown = dict[str, tuple[str, bool]]  # object of the config → field of `task.data`, whether all of it is needed
+TIME_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"  # the only form that Label Studio's filters read
+IN_FLIGHT = timedelta(seconds=5)  # a change may become visible this much later than the time it carries
 
 
 @dataclass(frozen=True)
 class Pulled:
-    """What a pull found."""
+    """What a pull read."""
 
-    project: dict[str, Any]
+    facts: ProjectFacts
     tasks_read: int
     annotations_changed: int
     tasks_gone: int
 
 
-def pull(
-    studio: LabelStudio,
-    engine: Engine,
-    project: int,
-    *,
-    from_scratch: bool = False,
-    gold_field: str = "",
-    told: Callable[[int, int], None] | None = None,
-) -> Pulled:
-    """Reads the tasks changed since the last pull, and finds those that are gone.
+@dataclass(frozen=True)
+class TextField:
+    """A field of `task.data` that annotators see."""
 
-    `gold_field` names a field of `task.data` with known labels, to be mirrored too.
-    """
-    facts = _facts(studio, engine, project)
-    started = studio.http.server_time()
-    with engine.begin() as connection:
-        mirror = Mirror(connection, project)
-        config = read_config(str(facts["label_config"]))
-        marked = {control.frame.to_name for control in config.regions if control.shape != "box"}
-        shown = {name: (field_, name in marked) for name, field_ in config.objects.items()}
-        read_with = json.dumps([gold_field, shown, *_overlap_rule(facts)])
-        mirror.describe(str(facts["title"]), str(facts["label_config"]), str(facts["created_at"]), read_with)
-        since = None if from_scratch else mirror.seen_until()
-        reader = mirror.claim()
-    reading = _Reading(studio, engine, project, gold_field, shown, started.strftime(TIME), reader, told)
-    reading.read(since)
-    gone, missing = reading.compare(int(facts["task_number"]))
-    if missing:  # tasks that carry an older time than the mirror had seen: a restored database, say
-        reading.read(None)
-    with engine.begin() as connection:
-        mirror = Mirror(connection, project)
-        mirror.still(reader)
-        mirror.set_seen_until((started - IN_FLIGHT).strftime(TIME))
-    return Pulled(facts, reading.tasks, reading.changed, gone)
+    name: str
+    whole: bool  # all of it is needed, because spans are marked in it
 
 
-def _overlap_rule(facts: dict[str, Any]) -> list[Any]:
-    """What decides about the tasks' overlap: when it changes, Label Studio changes them without saying so."""
-    cohort = facts.get("overlap_cohort_percentage", 100)
-    return [facts.get("maximum_annotations"), cohort, facts["task_number"] if cohort not in (None, 100) else None]
+@dataclass(frozen=True)
+class _Reading:
+    """What to keep of a task."""
+
+    gold_field: str
+    texts: Mapping[str, TextField]  # object of the label config → what it shows
+    noticed: str  # when the pull began, by Label Studio's clock
 
 
-def _facts(studio: LabelStudio, engine: Engine, project: int) -> dict[str, Any]:
-    """The project as Label Studio describes it, if it is there and the one that is known."""
-    with engine.connect() as connection:
-        known = Mirror(connection, project).created_at()
+def pull(context: PassContext) -> Pulled:
+    """Read the tasks that changed since the last pull, and find those that were deleted."""
+    facts = _project_facts(context)
+    started = context.studio.server_time()
+    texts = _text_fields(read_config(facts.label_config))
+    reading = _Reading(context.recipe.gold_field, texts, started.strftime(TIME_FORMAT))
+    since = _prepare(context, facts, reading)
+    tasks, changed = _read(context, reading, since)
+    gone, missing = _compare_task_ids(context, facts.task_number, reading.noticed)
+    if missing:  # tasks that are older than the last pull: Label Studio was restored from a backup, for example
+        more_tasks, more_changed = _read(context, reading, None)
+        tasks, changed = tasks + more_tasks, changed + more_changed
+    with context.transaction() as connection:
+        mirror.set_pulled_until(connection, context.project, (started - IN_FLIGHT).strftime(TIME_FORMAT))
+    return Pulled(facts, tasks, changed, gone)
+
+
+def _project_facts(context: PassContext) -> ProjectFacts:
+    """The project as Label Studio describes it, if it exists and is the one that is mirrored."""
+    project = context.project
+    with context.store.data.connect() as connection:
+        mirrored = mirror.get_project(connection, project)
     try:
-        facts = studio.project(project)
-    except NotThere:
-        others = [int(each["id"]) for each in studio.projects()]  # a gateway's 404 would be here, too
-        if known is None and project not in others:
-            raise NoSuchProject(f"There is no project {project} in Label Studio that the key may see.") from None
-        if not others or project in others:
+        facts = context.studio.project(project)
+    except NotFound:
+        listed = [int(entry["id"]) for entry in context.studio.projects()]  # a gateway's 404 would affect this, too
+        if mirrored is None and project not in listed:
+            reason = f"Label Studio has no project {project} that this key can see."
+            raise EndPass("no_such_project", reason) from None
+        if not listed or project in listed:
             raise
-        with engine.begin() as connection:
-            Mirror(connection, project).forget()
-        raise ProjectGone(
-            f"Project {project} is no longer in Label Studio; its mirror was removed, its gold and trail are kept."
-        ) from None
-    if known not in (None, str(facts["created_at"])):
+        with context.transaction() as connection:
+            forget_project(connection, project)
+        reason = f"Project {project} is no longer in Label Studio; our copy was deleted, its gold and history are kept."
+        raise EndPass("project_gone", reason) from None
+    if mirrored is not None and mirrored.created_at != facts.created_at:
         raise UnusableInput(
-            f"The database knows another project {project} than the one in this Label Studio; use a database of its own"
-            " for each server (LS_CROWD_DATABASE_URL)."
+            f"The database already holds a different project {project}, from another Label Studio; use one database for"
+            " each server (LS_CROWD_DATABASE_URL)."
         )
     return facts
 
 
-class _Reading:
-    """Reads pages of tasks into the mirror; the next page is asked for while one is stored."""
-
-    def __init__(
-        self,
-        studio: LabelStudio,
-        engine: Engine,
-        project: int,
-        gold_field: str,
-        shown: Shown,
-        noticed: str,
-        reader: str,
-        told: Callable[[int, int], None] | None,
-    ) -> None:
-        self._studio, self._engine, self._project = studio, engine, project
-        self._gold_field, self._shown = gold_field, shown
-        self._noticed, self._reader, self._told = noticed, reader, told
-        self.tasks = self.changed = 0
-
-    def read(self, since: str | None) -> None:
-        with_data = bool(self._gold_field or self._shown)
-        pages = self._studio.task_pages(self._project, since, with_data=with_data, told=self._told)
-        with ThreadPoolExecutor(max_workers=1) as ahead:
-            coming = ahead.submit(next, pages, None)
-            while (page := coming.result()) is not None:
-                coming = ahead.submit(next, pages, None)
-                with self._engine.begin() as connection:
-                    mirror = Mirror(connection, self._project)
-                    mirror.still(self._reader)
-                    seen = [_seen(task, self._gold_field, self._shown) for task in page]
-                    self.changed += mirror.replace(seen, self._noticed)
-                self.tasks += len(page)
-
-    def compare(self, there: int) -> tuple[int, bool]:
-        """Deleted tasks show in no list of changes, only in the count: how many are gone, whether any is missing."""
-        with self._engine.begin() as connection:
-            mirror = Mirror(connection, self._project)
-            if mirror.task_count() == there:
-                return 0, False
-            known = mirror.task_ids()
-        now = self._studio.task_ids(self._project)
-        gone = known - now
-        with self._engine.begin() as connection:
-            mirror = Mirror(connection, self._project)
-            mirror.still(self._reader)
-            mirror.drop(gone, self._noticed)
-        return len(gone), bool(now - known)
+def _text_fields(config: Config) -> dict[str, TextField]:
+    marked = {control.spec.to_name for control in config.regions if control.shape != "box"}
+    return {name: TextField(field, name in marked) for name, field in config.objects.items()}
 
 
-def _seen(task: dict[str, Any], gold_field: str, shown: Shown) -> tuple[Task, list[Annotation]]:
-    """A task of Label Studio's list as the mirror keeps it."""
-    annotations = [
-        Annotation(
-            id=int(each["id"]),
-            task=int(task["id"]),
-            annotator=_person(each.get("completed_by")),
-            result=_json(each.get("result") or [], separators=(",", ":")),
-            skipped=bool(each.get("was_cancelled")),
-            ground_truth=bool(each.get("ground_truth")),
-            copied=bool(each.get("parent_prediction") or each.get("parent_annotation")),
-            created_at=str(each.get("created_at") or ""),
-            updated_at=str(each.get("updated_at") or ""),
-            updated_by=_person(each.get("updated_by")),
-            lead_time=each.get("lead_time"),
+def _prepare(context: PassContext, facts: ProjectFacts, reading: _Reading) -> str | None:
+    """Save the project's facts; return the time after which changes have to be read, None for all tasks."""
+    texts = {name: [text.name, text.whole] for name, text in reading.texts.items()}
+    pull_rule = json.dumps([reading.gold_field, texts, *_required_annotators_rule(facts)])
+    with context.transaction() as connection:
+        mirror.save_project(
+            connection,
+            context.project,
+            title=facts.title,
+            label_config=facts.label_config,
+            created_at=facts.created_at,
+            pull_rule=pull_rule,
         )
-        for each in _dictionaries(task.get("annotations"))
-    ]
+        mirrored = mirror.get_project(connection, context.project)
+    return None if mirrored is None or context.flags.from_scratch else mirrored.pulled_until
+
+
+def _required_annotators_rule(facts: ProjectFacts) -> list[float | None]:
+    """What decides how many annotators each task requires: when it changes, Label Studio changes tasks silently."""
+    cohort = facts.overlap_cohort_percentage
+    cohort = 100 if cohort is None else cohort
+    return [facts.maximum_annotations, cohort, facts.task_number if cohort != 100 else None]
+
+
+def _read(context: PassContext, reading: _Reading, since: str | None) -> tuple[int, int]:
+    """Mirror the tasks changed after `since`, and count them and the changed annotations.
+
+    The next page is fetched while one is stored.
+    """
+    with_data = bool(reading.gold_field or reading.texts)
+    pages = context.studio.task_pages(context.project, since, with_data=with_data, on_progress=context.progress("pull"))
+    tasks = changed = 0
+    with ThreadPoolExecutor(max_workers=1) as ahead:
+        coming = ahead.submit(next, pages, None)
+        while (page := coming.result()) is not None:
+            coming = ahead.submit(next, pages, None)
+            with context.transaction() as connection:
+                parsed = [_parse_task(task, reading) for task in page]
+                changed += mirror.replace_tasks(connection, context.project, parsed, reading.noticed)
+            tasks += len(page)
+    return tasks, changed
+
+
+def _compare_task_ids(context: PassContext, task_number: int, noticed: str) -> tuple[int, bool]:
+    """Deleted tasks appear in no list of changes, only in the count. How many are gone, and whether any is missing."""
+    project = context.project
+    with context.store.data.connect() as connection:
+        if mirror.count_tasks(connection, project) == task_number:
+            return 0, False
+        mirrored = mirror.read_task_ids(connection, project)
+    existing = context.studio.task_ids(project)
+    gone = mirrored - existing
+    with context.transaction() as connection:
+        mirror.drop_tasks(connection, project, gone, noticed)
+    return len(gone), bool(existing - mirrored)
+
+
+def _parse_task(task: Json, reading: _Reading) -> tuple[Task, list[Annotation]]:
+    """A task of Label Studio's list as the mirror keeps it."""
     data = task.get("data") or {}
-    known = data.get(gold_field) if gold_field else None
+    gold = data.get(reading.gold_field) if reading.gold_field else None
     texts = {
-        name: data[field_] if whole else data[field_][:EXCERPT]
-        for name, (field_, whole) in shown.items()
-        if isinstance(data.get(field_), str)
+        name: data[text.name] if text.whole else data[text.name][:EXCERPT]
+        for name, text in reading.texts.items()
+        if isinstance(data.get(text.name), str)
     }
-    seen = Task(
+    parsed = Task(
         id=int(task["id"]),
         updated_at=str(task["updated_at"]),
-        overlap=int(task.get("overlap") or 1),
+        required_annotators=int(task.get("overlap") or 1),
         is_labeled=bool(task.get("is_labeled")),
-        known=None if known in (None, "") else _json(known, sort_keys=True),
-        data=_json(texts) if texts else None,
+        gold_field=None if gold in (None, "") else _dump(gold, sort_keys=True),
+        data=_dump(texts) if texts else None,
     )
-    return seen, annotations
+    return parsed, [_parse_annotation(parsed.id, annotation) for annotation in _objects(task.get("annotations"))]
 
 
-def _json(value: Any, **how: Any) -> str:
-    """As text that a database takes: of half a character, which a browser may leave, it would take nothing at all."""
-    return json.dumps(value, ensure_ascii=False, **how).encode("utf-8", "replace").decode()
+def _parse_annotation(task: int, annotation: Json) -> Annotation:
+    return Annotation(
+        id=int(annotation["id"]),
+        task=task,
+        annotator=_user(annotation.get("completed_by")),
+        result=_dump(annotation.get("result") or [], compact=True),
+        skipped=bool(annotation.get("was_cancelled")),
+        ground_truth=bool(annotation.get("ground_truth")),
+        copied=bool(annotation.get("parent_prediction") or annotation.get("parent_annotation")),
+        created_at=str(annotation.get("created_at") or ""),
+        updated_at=str(annotation.get("updated_at") or ""),
+        updated_by=_user(annotation.get("updated_by")),
+        lead_time=annotation.get("lead_time"),
+    )
 
 
-def _person(value: Any) -> int | None:
+def _dump(value: object, *, sort_keys: bool = False, compact: bool = False) -> str:
+    """JSON that a database accepts: a lone surrogate, which a browser may leave, is replaced."""
+    separators = (",", ":") if compact else None
+    text = json.dumps(value, ensure_ascii=False, sort_keys=sort_keys, separators=separators)
+    return text.encode("utf-8", "replace").decode()
+
+
+def _user(value: object) -> int | None:
     """A user's id, which comes as a number or inside an object."""
-    if isinstance(value, dict):
-        value = value.get("id")
-    return int(value) if isinstance(value, int) else None
+    user = value.get("id") if isinstance(value, dict) else value
+    return user if isinstance(user, int) else None
 
 
-def _dictionaries(values: Any) -> Iterator[dict[str, Any]]:
-    return (each for each in values or () if isinstance(each, dict))
+def _objects(values: list[object] | None) -> Iterator[Json]:
+    return (value for value in values or () if isinstance(value, dict))

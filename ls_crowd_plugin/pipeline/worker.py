@@ -1,53 +1,89 @@
-"""A worker: claims a project that has something to do, passes over it, and polls Label Studio when that is due."""
+"""A worker: claims projects that are due, runs passes over them, and polls Label Studio when that is due."""
 
 from __future__ import annotations
 
+import logging
 import secrets
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from enum import Enum
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
-from ..errors import CrowdError, LabelStudioError, NoSuchProject, Overtaken, ProjectGone
+from ..errors import EndPass, LabelStudioError
 from ..labelstudio import LabelStudio
 from ..log import LOG, line
-from ..store import Claim, WorkList
-from ..store.work import ALIVE_SECONDS, LEASE_SECONDS
-from .hold import Busy, free_what_the_dead_hold, holding, own_name
+from ..recipe import Recipe
+from ..setting_values import NO_PROJECTS, Projects
+from ..store import Claim, Store, duties, heartbeats, leases, queue, tallies
+from ..store.heartbeats import ALIVE_SECONDS
+from ..store.leases import LEASE_SECONDS
+from .context import PassContext, RunFlags
+from .lease import HeldLease, keep_lease, process_name, reap_dead_owners
+from .outcome import Kind, Outcome, PassReport
 from .poll import poll
-from .sync import Options, Report, Superseded, sync
+from .project_pass import OUTAGE_PAUSE, run_pass
 
-IDLE_SECONDS = 0.1  # how soon an idle worker sees that something is due
-WRITING_SECONDS = 3.0  # that a pass may change predictions before something newer gets its turn
-OUTAGE_SECONDS = 60.0  # at most until a project is tried again that failed because of Label Studio
-GRACE_SECONDS = 20.0  # how long a pass may go on after the worker was told to stop
+IDLE_SECONDS = 0.1  # how soon an idle worker notices that something is due
+WRITING_SECONDS = 3.0  # a pass may change predictions for this long before a newer request ends it
+STOP_SECONDS = 20.0  # how long a pass may continue after the worker was told to stop
+TRIES = 3  # to tell the database what became of a pass
 
 
-class Stopped(CrowdError):
-    """The worker was told to stop while a pass was running; the next worker does it again."""
+class Action(Enum):
+    """What happens to a project in the queue after a pass."""
+
+    COMPLETE = "complete"  # the request is covered
+    PARK = "park"  # so is the request, but something is wrong until the project changes
+    RETRY = "retry"  # later
+    REMOVE = "remove"
+    DEFER = "defer"  # another process has it; nothing is wrong
+    LEAVE = "leave"  # it is still due, for this worker or another
+
+
+@dataclass(frozen=True)
+class Reaction:
+    """What a worker does about an outcome; `metric` is the label in `ls_crowd_passes_total`."""
+
+    action: Action
+    level: int
+    metric: str
+
+
+REACTIONS = {
+    Kind.DONE: Reaction(Action.COMPLETE, logging.INFO, "done"),
+    Kind.UNCHANGED: Reaction(Action.COMPLETE, logging.INFO, "unchanged"),
+    Kind.SUPERSEDED: Reaction(Action.COMPLETE, logging.INFO, "superseded"),
+    Kind.NO_ANSWERS: Reaction(Action.PARK, logging.INFO, "parked"),
+    Kind.PARKED: Reaction(Action.PARK, logging.WARNING, "parked"),
+    Kind.DEFERRED: Reaction(Action.DEFER, logging.WARNING, "deferred"),
+    Kind.STOPPED: Reaction(Action.LEAVE, logging.INFO, "stopped"),
+    Kind.PROJECT_GONE: Reaction(Action.REMOVE, logging.INFO, "project_gone"),
+    Kind.NO_SUCH_PROJECT: Reaction(Action.REMOVE, logging.INFO, "project_gone"),
+    Kind.FAILED: Reaction(Action.RETRY, logging.WARNING, "failed"),
+}
 
 
 @dataclass
 class Worker:
-    """Runs until told to stop. What it cannot do it leaves for later, and says why."""
+    """Runs until it is told to stop. What it cannot do it leaves for later, and logs why."""
 
     studio: LabelStudio
-    engine: Engine
-    work: WorkList
-    options: Options
-    projects: Collection[int] = ()
-    all_projects: bool = False
+    store: Store
+    recipe: Recipe
+    flags: RunFlags = field(default_factory=RunFlags)
+    projects: Projects = NO_PROJECTS
     poll_seconds: float = 60.0
-    lease: float = LEASE_SECONDS
-    name: str = field(default_factory=own_name)
+    lease_seconds: float = LEASE_SECONDS
+    name: str = field(default_factory=process_name)
     _stop: threading.Event = field(default_factory=threading.Event)
     _stopped_at: float = 0.0
     _trouble: str | None = None
     _just_polled: bool = False
+    _warnings: dict[int, list[str]] = field(default_factory=dict)  # project → what was last logged
 
     def stop(self) -> None:
         self._stopped_at = time.monotonic()
@@ -55,182 +91,199 @@ class Worker:
 
     def run(self) -> None:
         LOG.info(line("worker starts", worker=self.name))
-        beating = threading.Thread(target=self._beat, daemon=True)
-        beating.start()
+        heartbeat = threading.Thread(target=self._send_heartbeats, daemon=True)
+        heartbeat.start()
         try:
-            self._catch_up()
+            self._try("reap dead owners", reap_dead_owners)
+            self._try("request a pass over every project", queue.enqueue_all)  # events may have been missed
             while not self._stop.is_set():
-                if not self._step():
+                if not self.step():
                     self._stop.wait(IDLE_SECONDS)
         finally:
             self._stop.set()
-            beating.join(5)
-            self._quietly("release", self._release)
+            heartbeat.join(5)
+            self._try("release leases", self._sign_off)
             LOG.info(line("worker stops", worker=self.name))
 
-    def _catch_up(self) -> None:
-        """After any gap, whatever was missed: every project on the list has its turn."""
+    def step(self) -> bool:
+        """Do one thing that is due; return whether there was one.
 
-        def want_all() -> None:
-            free_what_the_dead_hold(self.work)
-            self.work.want_all()
-
-        self._quietly("catch up", want_all)
-
-    def _release(self) -> None:
-        self.work.release(self.name)
-        self.work.gone(self.name)
-
-    def _step(self) -> bool:
-        """Does one thing that is due; whether there was one."""
+        Polling and passes take turns, so that neither waits for ever.
+        """
         try:
-            self.work.set_back()
-            claim = self.work.claim(self.name, self.lease) if self._just_polled else None
-            if claim is None and self.work.take_duty("poll", self.poll_seconds):
-                self._just_polled = True
-                self._poll()
-                self.work.put_off("poll", self.poll_seconds)  # a poll may take longer than the time between two
-                return True
+            with self.store.work.begin() as connection:
+                reap_dead_owners(connection)
+            claim = self._claim() if self._just_polled else None
             self._just_polled = False
-            claim = claim or self.work.claim(self.name, self.lease)
+            if claim is None and self._poll_if_due():
+                return True
+            claim = claim or self._claim()
             if claim is not None:
-                self._pass(claim)
+                self._process(claim)
         except SQLAlchemyError as error:
-            self._in_trouble(f"The database does not answer ({type(error).__name__}).")
+            self._note_trouble(_database_trouble(error))
             self._stop.wait(1.0)
             return False
         except Exception:
-            LOG.exception(line("worker met an error of its own", worker=self.name))
+            LOG.exception(line("internal error in the worker", worker=self.name))
             self._stop.wait(1.0)
             return False
         return claim is not None
 
-    def _poll(self) -> None:
+    def _claim(self) -> Claim | None:
+        with self.store.work.begin() as connection:
+            return queue.claim(connection, self.name, self.lease_seconds)
+
+    def _poll_if_due(self) -> bool:
+        with self.store.work.begin() as connection:
+            if not duties.claim_duty(connection, "poll", self.poll_seconds):
+                return False
+        self._just_polled = True
         try:
-            changed = poll(self.studio, self.engine, self.work, projects=self.projects, all_projects=self.all_projects)
+            changed = poll(self.studio, self.store, self.projects)
         except (LabelStudioError, SQLAlchemyError) as error:
-            self._in_trouble(str(error) if isinstance(error, LabelStudioError) else type(error).__name__)
-            return
-        self._trouble = None
+            self._note_trouble(str(error) if isinstance(error, LabelStudioError) else _database_trouble(error))
+            changed = []
+        else:
+            self._trouble = None
         if changed:
             LOG.info(line("poll found changes", projects=",".join(map(str, changed))))
+        with self.store.work.begin() as connection:  # a poll may take longer than the interval
+            duties.postpone_duty(connection, "poll", self.poll_seconds)
+        return True
 
-    def _pass(self, claim: Claim) -> None:
+    def _process(self, claim: Claim) -> None:
+        """Run a pass over a claimed project, and record what became of it."""
         run = secrets.token_hex(4)
         LOG.info(line("pass starts", project=claim.project, run=run, attempt=claim.attempts))
         started = time.monotonic()
-        outcome, why = self._outcome(claim, run)
+        with keep_lease(self.store, claim.lease, self.lease_seconds) as held:
+            outcome = self._run(claim, held, run)
+            is_recorded = self._try("record the outcome", lambda connection: self._settle(connection, claim, outcome))
+            held.is_released_at_the_end = is_recorded
+        reaction, report = REACTIONS[outcome.kind], outcome.report
+        if report is not None:
+            self._log_warnings(report, run)
         seconds = time.monotonic() - started
-        log = LOG.info if outcome in ("done", "nothing to do", "gone") else LOG.warning
-        log(line(f"pass {outcome}", project=claim.project, run=run, seconds=seconds, why=why))
-        self._quietly("tally", lambda: self.work.add({("passes", outcome): 1.0}))
+        facts = line(
+            f"pass {reaction.metric}", project=claim.project, run=run, seconds=seconds, why=outcome.reason or None
+        )
+        LOG.log(reaction.level, facts)
+        amounts = {("passes", reaction.metric): 1.0, **(_amounts(report) if report else {})}
+        self._try("update the tallies", lambda connection: tallies.add(connection, amounts))
 
-    def _outcome(self, claim: Claim, run: str) -> tuple[str, str | None]:
-        """Does the pass; what became of it, and why."""
-        renew = partial(self.work.renew, claim, self.lease)
+    def _run(self, claim: Claim, held: HeldLease, run: str) -> Outcome:
+        context = PassContext(
+            self.studio,
+            self.store,
+            claim.project,
+            self.recipe,
+            claim.lease,
+            self.flags,
+            checkpoint=_WorkerCheckpoint(self, claim, held),
+        )
         try:
-            with holding(self.work, claim.project, self.name, lease=self.lease, also=renew) as held:
-                report = sync(
-                    self.studio,
-                    self.engine,
-                    claim.project,
-                    self.options,
-                    partial(self._watch, held),
-                    self._newer(claim),
-                )
-        except Superseded:
-            self._quietly("finish", lambda: self.work.finish(claim))
-            return "superseded", None
-        except (Busy, Overtaken) as busy:
-            self._quietly("put off", lambda: self.work.fail(claim, None, OUTAGE_SECONDS))
-            return "put off", str(busy)
-        except (ProjectGone, NoSuchProject) as gone:
-            self._quietly("forget", lambda: self.work.forget(claim.project))
-            return "gone", str(gone)
-        except Stopped:
-            return "stopped", None
-        except LabelStudioError as error:
-            self._in_trouble(str(error))
-            sentence = str(error)
-            self._quietly("fail", lambda: self.work.fail(claim, sentence, OUTAGE_SECONDS))
-            return "failed", sentence
-        except CrowdError as error:  # it will be the same until something changes
-            sentence = str(error)
-            self._quietly("finish", lambda: self.work.finish(claim, sentence))
-            return "set aside", sentence
-        except SQLAlchemyError as error:
-            sentence = f"The database did not do what it should ({type(error).__name__})."
-            self._in_trouble(sentence)
-            self._quietly("fail", lambda: self.work.fail(claim, sentence))
-            return "failed", sentence
+            outcome = run_pass(context)
         except Exception as error:
-            LOG.exception(line("pass met an error of its own", project=claim.project, run=run))
-            sentence = f"The pass met an error of its own ({type(error).__name__}: {error})."
-            self._quietly("fail", lambda: self.work.fail(claim, sentence))
-            return "failed", sentence
-        self._trouble = None
-        self._quietly("finish", lambda: self.work.finish(claim))
-        if report.copied.soon:  # tasks that are finished, but not yet quiet: their turn comes when they are
-            wait = self.options.quiet_seconds
-            self._quietly("want", lambda: self.work.want(claim.project, quiet=wait, longest=wait))
-        self._quietly("tally", lambda: self.work.add(_sums(report)))
+            LOG.exception(line("internal error in a pass", project=claim.project, run=run))
+            return Outcome(Kind.FAILED, f"Internal error ({type(error).__name__}: {error}); see the worker's log.")
+        if outcome.kind is Kind.FAILED:
+            self._note_trouble(outcome.reason)
+        elif outcome.report is not None:
+            self._trouble = None
+        return outcome
+
+    def _log_warnings(self, report: PassReport, run: str) -> None:
+        """Log a project's warnings that are not the same as after its last pass."""
         for warning in report.warnings:
-            LOG.warning(line("pass warns", project=claim.project, run=run, warning=warning))
-        return ("nothing to do" if report.findings is None and report.plan.empty else "done"), None
+            if warning not in self._warnings.get(report.project, ()):
+                LOG.warning(line("pass warns", project=report.project, run=run, warning=warning))
+        self._warnings[report.project] = report.warnings
 
-    def _newer(self, claim: Claim) -> Callable[[], None]:
-        """Ends a pass that has been writing for a while once something newer is to be done: changes come in the order
-        of their importance, so what is left is small, and the next pass does it or better."""
-        since = time.monotonic()  # of the last look, once there was one
-        first = None
+    def _settle(self, connection: Connection, claim: Claim, outcome: Outcome) -> None:
+        """Tell the queue what became of a pass."""
+        action = REACTIONS[outcome.kind].action
+        if action is Action.COMPLETE:
+            queue.complete(connection, claim)
+            if outcome.report is not None and outcome.report.copied.soon:  # finished tasks that will be quiet then
+                queue.request_later(connection, claim.project, self.flags.quiet_seconds)
+        elif action is Action.PARK:
+            queue.complete(connection, claim, outcome.reason)
+        elif action is Action.RETRY:
+            queue.retry_later(connection, claim, outcome.reason, outcome.max_pause)
+        elif action is Action.DEFER:
+            queue.retry_later(connection, claim, None, OUTAGE_PAUSE)
+        elif action is Action.REMOVE:
+            queue.remove(connection, claim.project)
 
-        def look() -> None:
-            nonlocal since, first
-            now = time.monotonic()
-            first = first or now
-            if now - first > WRITING_SECONDS and now - since > 1.0:
-                since = now
-                if self.work.is_due_again(claim):
-                    raise Superseded("Something newer is to be done.")
+    def is_overdue(self) -> bool:
+        """Whether the worker was told to stop so long ago that a pass must not continue."""
+        return self._stop.is_set() and time.monotonic() - self._stopped_at > STOP_SECONDS
 
-        return look
+    def _sign_off(self, connection: Connection) -> None:
+        leases.release_all(connection, self.name)
+        heartbeats.deregister(connection, self.name)
 
-    def _watch(self, held: Callable[[], bool], stage: str, done: int, total: int) -> None:
-        """Called by the pass as it goes on: ends it if the worker was told to stop a while ago, or another has taken
-        the project over because this one was too slow to keep it."""
-        if not held() or (self._stop.is_set() and time.monotonic() - self._stopped_at > GRACE_SECONDS):
-            raise Stopped(f"Stopped in stage {stage} at {done} of {total}.")
-
-    def _beat(self) -> None:
+    def _send_heartbeats(self) -> None:
         while True:
-            self._quietly("beat", lambda: self.work.alive(self.name, self._trouble))
+            self._try("send a heartbeat", lambda connection: heartbeats.beat(connection, self.name, self._trouble))
             if self._stop.wait(ALIVE_SECONDS / 6):
                 return
 
-    def _in_trouble(self, sentence: str) -> None:
+    def _note_trouble(self, sentence: str) -> None:
         if sentence != self._trouble:
             LOG.warning(line("trouble", worker=self.name, why=sentence))
         self._trouble = sentence
 
-    def _quietly(self, what: str, do: Callable[[], object]) -> None:
-        """Does what the list needs to know, trying more than once: what it does not get to know it finds out when the
-        lease ends, and the worker goes on."""
-        for left in (2, 1, 0):
+    def _try(self, what: str, do: Callable[[Connection], object]) -> bool:
+        """Write to the work database, trying more than once; return whether that worked."""
+        for tries_left in reversed(range(TRIES)):
             try:
-                do()
-                return
+                with self.store.work.begin() as connection:
+                    do(connection)
+                return True
             except SQLAlchemyError as error:
-                LOG.warning(line(f"could not {what}", worker=self.name, why=type(error).__name__, tries_left=left))
-            if left:
+                why = type(error).__name__
+                LOG.warning(line(f"could not {what}", worker=self.name, why=why, tries_left=tries_left))
+            if tries_left:
                 self._stop.wait(1.0)
+        return False
 
 
-def _sums(report: Report) -> dict[tuple[str, str], float]:
+class _WorkerCheckpoint:
+    """Ends a pass if the worker has to stop, if the lease was lost, or if the rest can wait and a newer request is due:
+    changes are made in the order of their importance, so what is left is small, and the next pass does it or better."""
+
+    def __init__(self, worker: Worker, claim: Claim, held: HeldLease) -> None:
+        self._worker, self._claim, self._held = worker, claim, held
+        self._writing_since: float | None = None
+        self._looked_at = time.monotonic()
+
+    def __call__(self, *, rest_can_wait: bool = False) -> None:
+        self._held.check()
+        if self._worker.is_overdue():
+            raise EndPass("stopped", "The worker was told to stop.")
+        if not rest_can_wait:
+            return
+        now = time.monotonic()
+        self._writing_since = self._writing_since or now
+        if now - self._writing_since > WRITING_SECONDS and now - self._looked_at > 1.0:
+            self._looked_at = now
+            with self._worker.store.work.connect() as connection:
+                if queue.has_newer_request(connection, self._claim):
+                    raise EndPass("superseded")
+
+
+def _database_trouble(error: SQLAlchemyError) -> str:
+    return f"The database does not answer ({type(error).__name__})."
+
+
+def _amounts(report: PassReport) -> dict[tuple[str, str], float]:
     """What a pass adds to the tallies."""
-    sums = {("pass_seconds", stage): seconds for stage, seconds in report.seconds.items()}
-    sums |= {("pass_stages", stage): 1.0 for stage in report.seconds}
+    amounts = {("pass_seconds", stage): seconds for stage, seconds in report.seconds.items()}
+    amounts |= {("pass_stages", stage): 1.0 for stage in report.seconds}
     written = report.written
     for what, number in (("created", written.created), ("changed", written.updated), ("deleted", written.deleted)):
-        sums["predictions", what] = float(number)
-    sums["labels", "changed"] = float(report.plan.relabelled)
-    return sums
+        amounts["predictions", what] = float(number)
+    amounts["labels", "changed"] = float(report.plan.relabelled)
+    return amounts

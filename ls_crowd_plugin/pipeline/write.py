@@ -2,185 +2,187 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
-from ..errors import NotThere, Rejected, Unknown
-from ..labelstudio import LabelStudio
-from .plan import VERSION, Existing, Plan, digest, in_bulk
-
-ROUNDS = 4  # how often a plan is made anew after a request broke off
+from ..errors import EndPass, Interrupted, LabelStudioError, NotFound, Rejected
+from ..labelstudio import LabelStudio, ProjectFacts
+from ..records import Json
+from .context import PassContext
+from .plan import VERSION, ExistingPrediction, Plan, is_ours, should_import
 
 
 @dataclass(frozen=True)
 class Written:
-    """What a write changed, and what Label Studio would not take."""
+    """What was written. Creation is never repeated blindly: if it is interrupted, the rest has to be planned again."""
 
     created: int = 0
     updated: int = 0
     deleted: int = 0
     settings: int = 0
-    refused: tuple[int, ...] = ()  # tasks whose prediction was dropped, or that went meanwhile
+    refused: frozenset[int] = frozenset()  # tasks whose prediction Label Studio dropped, or that are gone
+    tasks_gone: frozenset[int] = frozenset()
+    unclear: frozenset[int] = frozenset()  # tasks that may or may not have got their prediction
+    error: LabelStudioError | None = None  # why the plan was not carried out to its end
+    ended_by: EndPass | None = None  # the checkpoint that left the rest to the next pass
 
+    @property
+    def needs_new_plan(self) -> bool:
+        return bool(self.tasks_gone) or isinstance(self.error, Interrupted)
 
-def is_ours(version: Any) -> bool:
-    return str(version or "").startswith(VERSION)
-
-
-def standing_predictions(studio: LabelStudio, project: int) -> list[Existing]:
-    """Our predictions as they stand in Label Studio, found by their model version."""
-    found = []
-    for each in studio.predictions(project):
-        if is_ours(each.get("model_version")):
-            result = objects(each.get("result"))
-            label = digest(result, each.get("score"))
-            version, score = str(each["model_version"]), each.get("score")
-            found.append(Existing(int(each["id"]), int(each["task"]), version, label, result, score))
-    return found
-
-
-def objects(result: Any) -> list[dict[str, Any]]:
-    """A result as it should be; anybody may write something else under our version, which is then put right."""
-    proper = isinstance(result, list) and all(isinstance(item, dict) for item in result)
-    return result if proper else []
-
-
-def write(
-    studio: LabelStudio,
-    project: int,
-    plan: Plan,
-    *,
-    tasks: int,
-    again: Callable[[Collection[int]], Plan],
-    take_over: bool = False,
-    may_end: Callable[[], None] = lambda: None,
-    told: Callable[[int, int], None] = lambda *_: None,
-) -> Written:
-    """Makes the plan true, for a project with so many tasks.
-
-    Creating is never repeated blindly: after a request that broke off, what stands is read and the rest planned anew
-    with `again(tasks that went meanwhile)`, so that nothing is made twice. Between changes of single predictions
-    `may_end` is called, which may raise to leave the rest to another pass.
-    """
-    writer = _Writer(studio, project, tasks, take_over, may_end, told)
-    for left in reversed(range(ROUNDS)):
-        before = writer.created
-        try:
-            writer.carry_out(plan)
-            break
-        except (Unknown, Rejected, NotThere) as error:
-            wanted = {each.task for each in plan.create}
-            went = set() if isinstance(error, Unknown) else wanted - studio.task_ids(project)
-            if not left or not (went or isinstance(error, Unknown)):
-                raise
-            writer.gone |= went
-            plan = again(writer.gone)
-            writer.created = before + len(wanted - {each.task for each in plan.create} - writer.gone)
-    refused = tuple(sorted(writer.dropped | writer.gone))
-    return Written(writer.created, writer.updated, writer.deleted, writer.settings, refused)
-
-
-def settings_to_change(facts: dict[str, Any], take_over: bool, version: str = VERSION) -> tuple[dict[str, Any], str]:
-    """Project settings that must change so that people see the score of this version and are not led, and a warning if
-    they may not.
-
-    Both go in one request: switching prelabelling off alone would also wipe the model version.
-    """
-    shown = str(facts.get("model_version") or "")
-    if shown and not is_ours(shown) and not take_over:
-        return {}, (
-            f"The project shows the predictions of {shown!r}; its score column is left to them. Use --take-over to"
-            " show the consensus instead."
+    def followed_by(self, later: Written) -> Written:
+        """The sum of two writes, of which the second decides whether there is something left to do."""
+        return replace(
+            later,
+            created=self.created + later.created,
+            updated=self.updated + later.updated,
+            deleted=self.deleted + later.deleted,
+            settings=self.settings or later.settings,
+            refused=self.refused | later.refused,
         )
-    wanted = {"model_version": version, "show_collab_predictions": False}
-    if all(facts.get(name) == value for name, value in wanted.items()):
+
+    def with_missing(self, missing: Collection[int]) -> Written:
+        """After an interruption, when it is known which of the unclear tasks still lack their prediction."""
+        created = self.unclear - frozenset(missing) - self.tasks_gone
+        return replace(self, created=self.created + len(created), unclear=frozenset())
+
+
+def existing_predictions(studio: LabelStudio, project: int) -> list[ExistingPrediction]:
+    """Our predictions in Label Studio, recognised by their model version."""
+    predictions = studio.predictions(project)
+    return [ExistingPrediction.of(one) for one in predictions if is_ours(one.model_version)]
+
+
+def existing_versions(studio: LabelStudio, project: int) -> dict[str, int]:
+    """Our model versions in Label Studio → how many predictions each has."""
+    return {version: size for version, size in studio.versions(project).items() if is_ours(version)}
+
+
+def settings_to_change(facts: ProjectFacts, take_over: bool, version: str = VERSION) -> tuple[Json, str]:
+    """Project settings to change so that people see the scores of this version and are not prelabelled from it, and a
+    warning if they must not be changed.
+
+    Both settings go into one request: switching prelabelling off alone would also clear the model version.
+    """
+    if facts.model_version and not is_ours(facts.model_version) and not take_over:
+        return {}, (
+            f"The project shows the predictions of {facts.model_version!r}, so its score column is left to them. Use"
+            " --take-over to show the consensus instead."
+        )
+    if facts.model_version == version and facts.show_collab_predictions is False:
         return {}, ""
-    return wanted, ""
+    return {"model_version": version, "show_collab_predictions": False}, ""
+
+
+def write(context: PassContext, plan: Plan, tasks: int, *, created_before: int = 0) -> Written:
+    """Carry out a plan in a project with this number of tasks.
+
+    `created_before` counts what earlier plans of this pass created.
+    """
+    writer = _Writer(context, plan, tasks, created_before)
+    try:
+        writer.run()
+    except EndPass as end:
+        return writer.written(ended_by=end)
+    except (Interrupted, Rejected, NotFound) as error:
+        wanted = frozenset(prediction.task for prediction in plan.create)
+        if isinstance(error, Interrupted):
+            return replace(writer.written(error=error), created=0, unclear=wanted)
+        gone = wanted - context.studio.task_ids(context.project)
+        written = writer.written(error=error)
+        return replace(written, created=0, unclear=wanted, tasks_gone=gone, refused=written.refused | gone)
+    return writer.written()
 
 
 class _Writer:
-    """Carries plans out one after another, and counts what was done."""
+    """Carries out one plan, and counts what was done."""
 
-    def __init__(
-        self,
-        studio: LabelStudio,
-        project: int,
-        tasks: int,
-        take_over: bool,
-        may_end: Callable[[], None],
-        told: Callable[[int, int], None],
-    ) -> None:
-        self._studio, self._project, self._tasks, self._told = studio, project, tasks, told
-        self._take_over, self._may_end = take_over, may_end
-        self.created = self.updated = self.deleted = self.settings = 0
-        self.dropped: set[int] = set()
-        self.gone: set[int] = set()
+    def __init__(self, context: PassContext, plan: Plan, tasks: int, created_before: int) -> None:
+        self._context, self._studio, self._plan = context, context.studio, plan
+        self._tasks, self._created_before = tasks, created_before
+        self._progress = context.progress("write")
+        self._touched = 0
+        self._created = self._updated = self._deleted = self._settings = 0
+        self._dropped: frozenset[int] = frozenset()
 
-    def carry_out(self, plan: Plan) -> None:
-        """First what is missing, then the settings that show it and lead nobody, then what is to change, and last what
-        is to vanish: a pass may end among the changes."""
-        self._done, self._total = 0, plan.size
-        self._create(plan)
-        if plan.create and not (self.created or plan.update):
-            return  # nothing was taken: what stands is better than nothing, and a version without predictions not shown
+    def written(self, error: LabelStudioError | None = None, ended_by: EndPass | None = None) -> Written:
+        return Written(
+            self._created,
+            self._updated,
+            self._deleted,
+            self._settings,
+            refused=self._dropped,
+            error=error,
+            ended_by=ended_by,
+        )
+
+    def run(self) -> None:
+        """First create what is missing, then change the settings that show it, then update, and last delete: a pass may
+        end during the updates."""
+        plan = self._plan
+        self._report(0)
+        self._create()
+        if plan.create and not (self._created or self._created_before or plan.update):
+            return  # nothing was accepted: keep what exists, and do not show a version without predictions
         if plan.settings:
-            self._set(plan.version)
-        self._update(plan)
-        for each in plan.delete:
-            with suppress(NotThere):  # gone already is as good
-                self._studio.delete_prediction(each.id)
-            self.deleted += 1
-            self._went_on()
+            self._change_settings()
+        self._update()
+        for prediction in plan.delete:
+            with suppress(NotFound):  # already deleted
+                self._studio.delete_prediction(prediction.id)
+            self._deleted += 1
+            self._report()
         for version, size in plan.retire.items():
-            self._studio.delete_version(self._project, version, size)
-            self.deleted += size
-            self._went_on(size)
+            self._studio.delete_version(self._context.project, version, size)
+            self._deleted += size
+            self._report(size)
 
-    def _set(self, version: str) -> None:
-        """Sets what is still to be set: somebody may have chosen another model to be shown since the plan was made."""
-        settings, _ = settings_to_change(self._studio.project(self._project), self._take_over, version)
+    def _change_settings(self) -> None:
+        """Change what still has to be changed: somebody may have chosen another model since the plan was made."""
+        facts = self._studio.project(self._context.project)
+        settings, _ = settings_to_change(facts, self._context.flags.take_over, self._plan.version)
         if settings:
-            self._studio.change_project(self._project, settings)
-            self.settings = len(settings)
+            self._studio.change_project(self._context.project, settings)
+            self._settings = len(settings)
 
-    def _update(self, plan: Plan) -> None:
-        for existing, wanted in plan.update:
-            with suppress(NotThere):  # deleted meanwhile: the next pass creates it
-                changes = {"result": wanted.result, "score": wanted.score, "model_version": plan.version}
+    def _update(self) -> None:
+        for existing, wanted in self._plan.update:
+            with suppress(NotFound):  # deleted meanwhile: the next pass creates it
+                changes = {"result": wanted.result, "score": wanted.score, "model_version": self._plan.version}
                 self._studio.change_prediction(existing.id, changes)
-                self.updated += 1
-            self._went_on()
-            self._may_end()
+                self._updated += 1
+            self._report()
+            self._context.checkpoint(rest_can_wait=True)
 
-    def _create(self, plan: Plan) -> None:
+    def _create(self) -> None:
+        importable = [prediction for prediction in self._plan.create if prediction.is_importable]
+        imported = {one.task for one in importable} if should_import(len(importable), self._tasks) else set()
         bodies = [
-            {"task": each.task, "result": each.result, "score": each.score, "model_version": plan.version}
-            for each in plan.create
+            {"task": one.task, "result": one.result, "score": one.score, "model_version": self._plan.version}
+            for one in self._plan.create
         ]
-        many = [body for body, each in zip(bodies, plan.create, strict=True) if each.importable]
-        if not in_bulk(len(many), self._tasks):
-            many = []
-        imported = {body["task"] for body in many}
         for body in bodies:
             if body["task"] not in imported:
                 self._studio.create_prediction(body)
-                self.created += 1
-                self._went_on()
-        if many:
-            self._import(many, plan.version)
+                self._created += 1
+                self._report()
+        if imported:
+            self._import([body for body in bodies if body["task"] in imported])
 
-    def _import(self, bodies: list[dict[str, Any]], version: str) -> None:
-        made = self._studio.import_predictions(self._project, bodies)
-        self.created += made
-        self._went_on(len(bodies))
-        if made < len(bodies):
-            standing = standing_predictions(self._studio, self._project)
-            self.dropped = {body["task"] for body in bodies} - {
-                each.task for each in standing if each.version == version
-            }
+    def _import(self, bodies: list[Json]) -> None:
+        project = self._context.project
+        created = self._studio.import_predictions(project, bodies)
+        self._created += created
+        self._report(len(bodies))
+        if created < len(bodies):
+            predictions = existing_predictions(self._studio, project)
+            self._dropped = _tasks(bodies) - {one.task for one in predictions if one.version == self._plan.version}
 
-    def _went_on(self, by: int = 1) -> None:
-        self._done += by
-        self._told(self._done, self._total)
+    def _report(self, touched: int = 1) -> None:
+        self._touched += touched
+        self._progress(self._touched, self._plan.size)
+
+
+def _tasks(bodies: Iterable[Json]) -> frozenset[int]:
+    return frozenset(int(body["task"]) for body in bodies)

@@ -1,0 +1,74 @@
+"""What all stages of a pass share: where to read and write, how to compute, and where to report progress."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from sqlalchemy import Connection
+
+from ..labelstudio import LabelStudio
+from ..recipe import Recipe
+from ..store import Lease, Store
+from ..store.leases import check_fence
+
+OnProgress = Callable[[str, int, int], None]  # stage, done, total
+
+
+class Checkpoint(Protocol):
+    """Called wherever a pass can end early; raises EndPass if it should."""
+
+    def __call__(self, *, rest_can_wait: bool = False) -> None:
+        """`rest_can_wait`: what is left to do can be done as well, or better, by the next pass."""
+
+
+@dataclass(frozen=True)
+class RunFlags:
+    """How a pass is run, as opposed to what it computes."""
+
+    dry_run: bool = False
+    from_scratch: bool = False  # read all tasks again and compare all predictions
+    take_over: bool = False  # show the consensus where the project shows another model's predictions
+    quiet_seconds: float = 60.0  # how long nobody may have annotated a task before its `meta` is changed
+
+
+def _never(*, rest_can_wait: bool = False) -> None:
+    del rest_can_wait
+
+
+@dataclass(frozen=True)
+class PassContext:
+    studio: LabelStudio
+    store: Store
+    project: int
+    recipe: Recipe
+    lease: Lease
+    flags: RunFlags = field(default_factory=RunFlags)
+    on_progress: OnProgress = lambda *_: None
+    checkpoint: Checkpoint = _never
+    seconds: dict[str, float] = field(default_factory=dict)  # stage → how long it took
+
+    @contextmanager
+    def timed(self, stage: str) -> Iterator[None]:
+        started = time.perf_counter()
+        yield
+        self.seconds[stage] = time.perf_counter() - started
+
+    def progress(self, stage: str) -> Callable[[int, int], None]:
+        """A function that reports how far a stage is, and ends the pass there if it should end."""
+
+        def report(done: int, total: int) -> None:
+            self.on_progress(stage, done, total)
+            self.checkpoint()
+
+        return report
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """A transaction that writes to the data database, if the lease has not been lost."""
+        with self.store.data.begin() as connection:
+            check_fence(connection, self.lease)
+            yield connection

@@ -1,0 +1,63 @@
+"""The inputs of a fit: the crowd with its gold, and the tasks to write about; and their fingerprint."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from .. import __version__
+from ..controls import read_config
+from ..recipe import Recipe
+from ..store import Store, Task, mirror
+from ..store.gold import list_gold
+from ..store.trail import count_reassigned
+from .crowd import Crowd, build_crowd
+
+
+@dataclass(frozen=True)
+class Inputs:
+    crowd: Crowd
+    tasks: Mapping[int, Task]
+    recipe: Recipe
+
+    def is_complete(self, task: int) -> bool:
+        """Whether something is to be written about a task.
+
+        Gold counts as an answer, as it does for Label Studio: or a probe would stand out by lacking a prediction.
+        """
+        if not self.recipe.only_complete:
+            return task in self.tasks
+        return self.crowd.people_counts.get(task, 0) >= self.tasks[task].required_annotators
+
+    @property
+    def texts(self) -> dict[int, dict[str, str]]:
+        """Task → object → text, where people mark spans."""
+        if not self.crowd.config.regions:
+            return {}
+        return {task.id: task.texts for task in self.tasks.values() if task.data}
+
+
+def fingerprint(connection: Connection, project: int, label_config: str, recipe: Recipe) -> str:
+    """A digest of everything that the output depends on."""
+    mirrored = mirror.get_project(connection, project)
+    revision = mirrored.revision if mirrored else 0
+    gold = sorted(list_gold(connection, project).items())
+    facts = [__version__, revision, label_config, gold, recipe.digest()]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+
+
+def read_inputs(store: Store, project: int, label_config: str, recipe: Recipe) -> Inputs:
+    """Read a project's crowd from the mirror. It is built when the transaction has ended: that can take minutes."""
+    with store.data.connect() as connection:
+        tasks = mirror.read_tasks(connection, project)
+        annotations = mirror.read_annotations(connection, project)
+        gold, reassigned = list_gold(connection, project), count_reassigned(connection, project)
+    gold_fields = {task.id: task.gold_field for task in tasks.values() if task.gold_field is not None}
+    crowd = build_crowd(read_config(label_config), annotations, gold, gold_fields, recipe)
+    if reassigned:
+        crowd.warnings.append(f"{reassigned} annotation(s) have a different author than when they were first seen.")
+    return Inputs(crowd, tasks, recipe)

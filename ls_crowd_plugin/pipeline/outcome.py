@@ -1,0 +1,52 @@
+"""The outcome of a pass as a value, and the report of what it found and did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from ..records import ProjectSummary
+from ..store.queue import LONGEST_PAUSE
+from .plan import Plan
+from .pull import Pulled
+from .task_meta import Copied
+from .write import Written
+
+
+class Kind(str, Enum):
+    """What became of a pass."""
+
+    DONE = "done"
+    UNCHANGED = "unchanged"
+    NO_ANSWERS = "no_answers"  # nothing to aggregate yet
+    PARKED = "parked"  # it would fail again until something changes
+    SUPERSEDED = "superseded"  # a newer request is due; the next pass does the rest
+    DEFERRED = "deferred"  # another process has taken over the project
+    STOPPED = "stopped"  # the worker was told to stop
+    PROJECT_GONE = "project_gone"
+    NO_SUCH_PROJECT = "no_such_project"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class PassReport:
+    """What a pass found and did."""
+
+    project: int
+    title: str
+    pulled: Pulled
+    plan: Plan
+    summary: ProjectSummary
+    written: Written = field(default_factory=Written)
+    copied: Copied = field(default_factory=Copied)
+    warnings: list[str] = field(default_factory=list)
+    seconds: Mapping[str, float] = field(default_factory=dict)  # by stage
+
+
+@dataclass(frozen=True)
+class Outcome:
+    kind: Kind
+    reason: str = ""
+    report: PassReport | None = None  # of a pass that is done or unchanged
+    max_pause: float = LONGEST_PAUSE  # seconds before a failed pass is tried again, at most

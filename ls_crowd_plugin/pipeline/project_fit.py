@@ -1,0 +1,210 @@
+"""The fit of a project: one for all its controls, or one for each, seen as one. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+
+from ..aggregation import Consensus, aggregate
+from ..controls import NO_REGION
+from ..records import AnnotatorScore, ProjectSummary, rounded
+from .crowd import Crowd, Key
+from .region_groups import Unit
+
+OnFraction = Callable[[float], None]
+
+
+def fit_project(
+    crowd: Crowd, method: str = "auto", *, separate: bool = False, on_progress: OnFraction = lambda _: None
+) -> ProjectFit:
+    """Aggregate a crowd: all questions together, which share the annotators, or each control by itself.
+
+    Where people draw regions, all who saw a task say whether there is a region, and a second fit, of those who drew it,
+    says what it is and who is contrary. In the first fit, not drawing what others invented would look like knowledge of
+    labels, and drawing at random would look like intent.
+    """
+    parts = [crowd.of_questions(questions) for questions in _questions_per_fit(crowd, separate)]
+    drawn = crowd.of_drawn_regions() if crowd.groups else None
+    if drawn is not None and drawn.units:
+        parts.append(drawn)
+    share = 1 / max(len(parts), 1)
+    fits = [
+        _aggregate(part, method, partial(_report_part, on_progress, number * share, share))
+        for number, part in enumerate(parts)
+    ]
+    if drawn is not None and drawn.units:
+        return ProjectFit(fits[:-1], fits[-1], crowd.gold)
+    return ProjectFit(fits, None, crowd.gold)
+
+
+class ProjectFit:
+    """One fit, or several over different questions, and where regions were drawn the fit of those who drew them."""
+
+    def __init__(self, fits: list[Consensus], drawn: Consensus | None = None, gold: Collection[Key] = ()) -> None:
+        self._fits, self._drawn = fits, drawn
+        self._named = set() if drawn is None else set(drawn.labels)
+        self._gold = frozenset(gold)
+        self._fit_of = {row["question"]: fit for fit in fits for row in fit.tasks}
+
+    def gold_blind_label(self, unit: Unit, question: str) -> tuple[str, float]:
+        """Label and confidence by what the crowd says, the same way for gold and others: nothing tells them apart."""
+        return self._crowd_label(unit, question, gold_blind=True)
+
+    def held_out_label(self, unit: Unit, question: str) -> tuple[str, float]:
+        """The same, but for gold by fits that did not know its label: to be compared with it."""
+        return self._crowd_label(unit, question, gold_blind=False)
+
+    def posterior(self, unit: Unit, question: str) -> dict[str, float]:
+        """Label → probability; gold is certain."""
+        return self._posterior(self._fit_of[question], self._drawn, unit, question, lift_gold=False)
+
+    def _crowd_label(self, unit: Unit, question: str, gold_blind: bool) -> tuple[str, float]:
+        fit, drawn = self._fit_of[question], self._drawn
+        if gold_blind:
+            fit, drawn = fit.gold_blind, drawn and drawn.gold_blind
+        if drawn is None or not self._is_named(unit, question):
+            label, confidence = fit.crowd_label((unit, question))
+            return str(label), confidence
+        posterior = self._posterior(fit, drawn, unit, question, lift_gold=True)
+        if posterior[NO_REGION] > 0.5:
+            return NO_REGION, posterior[NO_REGION]
+        label = str(drawn.crowd_label((unit, question))[0])
+        return label, posterior[label]
+
+    def _posterior(
+        self, fit: Consensus, drawn: Consensus | None, unit: Unit, question: str, lift_gold: bool
+    ) -> dict[str, float]:
+        posterior: dict[str, float] = fit.posterior((unit, question), lift_gold)
+        if drawn is None or not self._is_named(unit, question):
+            return posterior
+        named = drawn.posterior((unit, question), lift_gold)
+        exists = 1 - posterior[NO_REGION]
+        return {label: p if label == NO_REGION else exists * named[label] for label, p in posterior.items()}
+
+    def _is_named(self, unit: Unit, question: str) -> bool:
+        """Whether it is about a region to which those who drew it gave labels."""
+        return isinstance(unit, tuple) and unit[1] == question and (unit, question) in self._named
+
+    @cached_property
+    def labels(self) -> dict[Key, str]:
+        """(Unit, question) → label; gold has its gold label."""
+        return {
+            key: label if key in self._gold or not self._is_named(*key) else self.gold_blind_label(*key)[0]
+            for fit in self._fits
+            for key, label in fit.labels.items()
+        }
+
+    @cached_property
+    def confidence(self) -> dict[Key, float]:
+        """(Task, question) → probability that its label is right, 1 for gold; of questions about whole tasks."""
+        return {key: confidence for fit in self._fits for key, confidence in fit.confidence.items()}
+
+    @cached_property
+    def difficulty(self) -> dict[Key, float | None]:
+        return {(row["task"], row["question"]): row["difficulty"] for fit in self._fits for row in fit.tasks}
+
+    @cached_property
+    def scores(self) -> dict[int, AnnotatorScore]:
+        """Annotator → score; over several fits the mean, weighted by the number of answers."""
+        scores: dict[int, list[AnnotatorScore]] = defaultdict(list)
+        for fit in self._fits:
+            for score in fit.scores:
+                scores[score.annotator].append(score)
+        merged = {annotator: _merge_scores(several) for annotator, several in scores.items()}
+        if self._drawn is None:
+            return merged
+        drawn = {score.annotator: score for score in self._drawn.scores}
+        return {annotator: _judge_by_drawn(score, drawn.get(annotator)) for annotator, score in merged.items()}
+
+    @property
+    def method(self) -> str:
+        return _join(fit.facts["method"] for fit in self._fits)
+
+    @property
+    def summary(self) -> ProjectSummary:
+        """What the fit says; numbers of tasks, answers and gold are for the caller to add."""
+        confidence = [self.gold_blind_label(*key)[1] for key in self.labels]
+        return ProjectSummary(
+            annotators=len(self.scores),
+            method=self.method,
+            form=_join(fit.facts["form"] for fit in self._fits),
+            why=_join(fit.facts["why"] for fit in self._fits),
+            verdicts=dict(Counter(score.verdict for score in self.scores.values())),
+            contrary=sorted(who for who, score in self.scores.items() if score.verdict == "contrary"),
+            confidence=rounded(sum(confidence) / len(confidence)),
+            differ_from_plurality=sum(fit.plurality_disagreements for fit in self._fits),
+            labels=len(confidence),
+            warnings=list(dict.fromkeys(warning for fit in self._fits for warning in fit.warnings)),
+        )
+
+
+def _questions_per_fit(crowd: Crowd, separate: bool) -> list[set[str]]:
+    answered = set(crowd.questions)
+    if not separate:
+        return [answered]
+    config = crowd.config
+    controls = [control.questions for control in config.controls]
+    controls += [control.questions for control in config.regions]
+    names = [{question.name for question in questions} & answered for questions in controls]
+    each_once = [own.difference(*names[:position]) for position, own in enumerate(names)]
+    return [own for own in each_once if own]
+
+
+def _aggregate(crowd: Crowd, method: str, on_progress: OnFraction) -> Consensus:
+    return aggregate(
+        crowd.units,
+        crowd.annotators,
+        crowd.labels,
+        gold=crowd.gold,
+        method=method,
+        label_set=crowd.label_set,
+        questions=crowd.questions,
+        progress=lambda _, fraction: on_progress(fraction),
+    )
+
+
+def _report_part(on_progress: OnFraction, before: float, share: float, fraction: float) -> None:
+    on_progress(before + share * fraction)
+
+
+def _merge_scores(scores: Sequence[AnnotatorScore]) -> AnnotatorScore:
+    """One score of several. The verdict is that of most answers, but `contrary` if any of them says so."""
+    if len(scores) == 1:
+        return scores[0]
+    contrary = any(score.verdict == "contrary" for score in scores)
+    most = max(scores, key=lambda score: score.answers)
+    answers = [score.answers for score in scores]
+    return replace(
+        most,
+        answers=sum(answers),
+        gold_answers=sum(score.gold_answers for score in scores),
+        gold_correct=sum(score.gold_correct for score in scores),
+        skill=_mean([score.skill for score in scores], answers),
+        skill_se=_mean([score.skill_se for score in scores], answers),
+        adversary_probability=_mean([score.adversary_probability for score in scores], answers),
+        weight=_mean([score.weight for score in scores], answers),
+        accuracy=_mean([score.accuracy for score in scores], answers),
+        verdict="contrary" if contrary else most.verdict,
+    )
+
+
+def _mean(values: Sequence[float | None], weights: Sequence[int]) -> float | None:
+    """The weighted mean of the values there are."""
+    known = [(value, weight) for value, weight in zip(values, weights, strict=True) if value is not None]
+    return sum(value * weight for value, weight in known) / sum(weight for _, weight in known) if known else None
+
+
+def _judge_by_drawn(score: AnnotatorScore, drawn: AnnotatorScore | None) -> AnnotatorScore:
+    """The score of somebody who draws: only the fit of labels can tell whether they are contrary."""
+    if drawn is None:  # somebody who never drew cannot have avoided the right label
+        verdict = "random" if score.verdict == "contrary" else score.verdict
+        return replace(score, adversary_probability=0.0, verdict=verdict)
+    verdict = score.verdict if "contrary" not in (score.verdict, drawn.verdict) else drawn.verdict
+    return replace(score, adversary_probability=drawn.adversary_probability, verdict=verdict)
+
+
+def _join(values: Iterable[object]) -> str:
+    """One value, or the several there are, each once."""
+    return "; ".join(dict.fromkeys(str(value) for value in values if value is not None))
