@@ -1,4 +1,4 @@
-"""The command `ls-crowd`: finds the subcommand, and turns every way of failing into one sentence and an exit code.
+"""The command `ls-crowd`: finds the subcommand, and turns every failure into one sentence and an exit code.
 
 Exit codes: 0 done, 1 failed, 2 wrong use or unusable input, 130 stopped with Ctrl-C.
 """
@@ -17,7 +17,7 @@ import click
 from .. import __version__
 from ..errors import CrowdError
 
-# Modules of this package holding a click command of their own name. They import numpy and the like only when run, so
+# Modules of this package, each with a click command of the same name. They import numpy and the like only when run, so
 # that help and usage errors are immediate.
 COMMANDS = (
     *("aggregate", "connect", "demo", "disconnect", "doctor", "evaluate", "export", "gold", "report", "serve", "sync"),
@@ -28,7 +28,7 @@ DEBUG_OPTION = click.Option(["--debug"], is_flag=True, expose_value=False, help=
 
 
 class LazyGroup(click.Group):
-    """A group whose subcommands are imported when they are asked for."""
+    """A group whose subcommands are imported when they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
@@ -46,7 +46,7 @@ class LazyGroup(click.Group):
             result: object = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
-            # The reader of a pipe (`… | head`) has seen enough: the work was done, and there is nothing to report.
+            # The reader of a pipe (`… | head`) has closed it: the work was done, and there is nothing to report.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return None
         return result
@@ -56,7 +56,7 @@ class LazyGroup(click.Group):
 @click.version_option(__version__, prog_name="ls-crowd")
 @click.pass_context
 def ls_crowd(context: click.Context) -> None:
-    """Turns many people's labels into labels one can trust."""
+    """Turn many people's labels into labels you can trust."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help(), err=True)
         context.exit(2)
@@ -66,10 +66,10 @@ ls_crowd.params.append(DEBUG_OPTION)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line and returns its exit code."""
+    """Run the command line and return its exit code."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a character must not end the run
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a character must not abort the run
             stream.reconfigure(errors="backslashreplace")
     try:
         code = ls_crowd.main(arguments, prog_name="ls-crowd", standalone_mode=False)
@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.Abort:
         return _fail("Stopped by Ctrl-C.", 130)
     except Exception as error:
-        # The flag is looked up in the arguments themselves: it also holds when reading them is what failed.
+        # The flag is looked up in the raw arguments, so that it also works if parsing them failed.
         if "--debug" in arguments:
             traceback.print_exc()
         return _fail(*_sentence_and_code(error))
@@ -92,9 +92,9 @@ def _sentence_and_code(error: Exception) -> tuple[str, int]:
     if isinstance(error, click.ClickException):
         return error.format_message(), error.exit_code
     if isinstance(error, MemoryError):
-        return "There is not enough memory for this; give fewer answers or use a larger machine.", 1
+        return "There is not enough memory; give fewer answers or use a larger machine.", 1
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return f"ls-crowd met an error of its own ({what}); run the command again with --debug to see where.", 1
+    return f"Internal error ({what}); run the command again with --debug to see where.", 1
 
 
 def _fail(sentence: str, code: int) -> int:

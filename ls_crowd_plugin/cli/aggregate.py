@@ -1,4 +1,4 @@
-"""`ls-crowd aggregate`: answers in a CSV file become labels, confidences and scores of annotators in a directory."""
+"""`ls-crowd aggregate`: turns a CSV file of answers into labels, confidences and annotators' scores."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import json
 import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from ..records import ANNOTATOR_COLUMNS, METHODS
 from .files import check_output_directory, csv_lines, parse_labels, read_answers, read_gold, write_directory
 from .progress import ProgressDisplay
 from .summary import summary
@@ -17,37 +18,27 @@ from .summary import summary
 if TYPE_CHECKING:
     from ..aggregation import Consensus
 
-# As `aggregation.METHODS`, which help must not import; a test compares them.
-METHODS = ("auto", "gem", "neg", "sw", "hyb", "plu")
-
 TASK_COLUMNS = ("task", "label", "confidence", "difficulty", "answers")
-ANNOTATOR_COLUMNS = (
-    "annotator",
-    "answers",
-    "gold_answers",
-    "gold_correct",
-    "skill",
-    "skill_se",
-    "adversary_probability",
-    "weight",
-    "accuracy",
-    "verdict",
-)
 FILES = ("consensus.csv", "annotators.csv", "run.json")
 
 
-@click.command(short_help="Labels and scores from a CSV file of answers.")
+@click.command(short_help="Aggregate a CSV file of answers.")
 @click.argument("answers_file", metavar="ANSWERS.csv", type=click.Path(path_type=Path))
 @click.option("--gold", "gold_file", metavar="GOLD.csv", type=click.Path(path_type=Path), help="Known labels.")
-@click.option("--method", type=click.Choice(METHODS), default="auto", show_default=True, help="How labels are found.")
-@click.option("--form", metavar="NAME", help="The form of gem; 'paper' is the paper's. Left out, the data decide.")
+@click.option("--method", type=click.Choice(METHODS), default="auto", show_default=True, help="Method of aggregation.")
+@click.option("--form", metavar="NAME", help="Form of GEM, see docs/methods.md. By default the data decide.")
 @click.option("--labels", metavar="A,B,C", help="The full label set, where some label was never chosen.")
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Where chance plays a part, its start."
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed for random choices, such as ties."
 )
 @click.option("--quiet", is_flag=True, help="Print no summary.")
 @click.option(
-    "--out", "directory", metavar="DIR", type=click.Path(path_type=Path), required=True, help="Made if needed."
+    "--out",
+    "directory",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="Output directory, created if missing.",
 )
 def aggregate(
     answers_file: Path,
@@ -59,7 +50,7 @@ def aggregate(
     quiet: bool,
     directory: Path,
 ) -> None:
-    """Finds the label of every task, and what every annotator's answers are worth.
+    """Find the label of every task, and how far each annotator can be trusted.
 
     ANSWERS.csv has the columns task, annotator (or worker) and label, and question where a task asks several.
     GOLD.csv has task and label (and question). DIR gets consensus.csv, annotators.csv and run.json.
@@ -104,17 +95,17 @@ def _contents(consensus: Consensus, with_questions: bool) -> dict[str, Iterable[
     }
 
 
-def _json_lines(facts: Any) -> Iterator[str]:
+def _json_lines(facts: object) -> Iterator[str]:
     yield json.dumps(_plain(facts), indent=2, ensure_ascii=False, allow_nan=False)
     yield "\n"
 
 
-def _plain(value: Any) -> Any:
-    """What JSON can hold: it has no infinity and no tuple, and numpy's numbers become Python's."""
+def _plain(value: object) -> object:
+    """A value as JSON can hold it: without infinity and tuples, and with plain numbers instead of numpy's."""
     if isinstance(value, dict):
-        return {str(key): _plain(each) for key, each in value.items()}
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
+        return [_plain(item) for item in value]
     if hasattr(value, "tolist"):
         return _plain(value.tolist())
     return None if isinstance(value, float) and not math.isfinite(value) else value

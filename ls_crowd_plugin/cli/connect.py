@@ -1,11 +1,11 @@
-"""`ls-crowd connect`: checks a project, gives it a webhook and tabs for reviewing, and makes the first pass."""
+"""`ls-crowd connect`: gives a project a webhook and review tabs, and runs the first pass."""
 
 from __future__ import annotations
 
 import click
 
 
-@click.command(short_help="Webhook, review tabs and first sync for a project.")
+@click.command(short_help="Add a webhook and review tabs to a project, and sync it.")
 @click.argument("project", type=click.IntRange(min=1))
 @click.option(
     "--uncertain-first",
@@ -13,38 +13,28 @@ import click
     help="Let Label Studio's own queue serve the least certain tasks first.",
 )
 def connect(project: int, uncertain_first: bool) -> None:
-    """Connects PROJECT to the service at LS_CROWD_PUBLIC_URL. May be repeated: it makes what is missing."""
-    from ..pipeline.checks import GOOD, check_project
+    """Connect PROJECT to the service at LS_CROWD_PUBLIC_URL. Can be repeated: it creates what is missing."""
+    from ..pipeline.checks import OK, Checked, check_project
     from ..pipeline.connect import connect as connect_project
-    from ..pipeline.hold import own_name
-    from ..settings import SECRET_HEADER, read_settings
-    from ..store.secrets import kept_secret
+    from ..pipeline.context import RunFlags
+    from ..settings import read_settings
     from .doctor import SIGNS
-    from .parts import databases, label_studio, options_of
-    from .sync import done
+    from .serve import webhook_secret
+    from .setup import label_studio, store_of
+    from .sync import sync_project
 
     settings = read_settings()
     studio = label_studio(settings)
-    with databases(settings) as (engine, work):
-        secret, is_new = settings.webhook_secret, False
-        if not secret:
-            secret, is_new = kept_secret(engine, "webhook secret")
-        if is_new:
-            click.echo(f"Webhook secret (header {SECRET_HEADER}), shown this once: {secret}")
-        connected = connect_project(
-            studio,
-            engine,
-            work,
-            project,
-            address=settings.public_url,
-            secret=secret,
-            uncertain_first=uncertain_first,
+    with store_of(settings) as store:
+        secret = webhook_secret(settings, store)
+        changes = connect_project(
+            studio, store, project, address=settings.public_url, secret=secret, uncertain_first=uncertain_first
         )
-        for sentence in connected.done:
-            click.echo(f"{SIGNS[GOOD]} {sentence}")
-        for sentence in connected.troubles:
+        for sentence in changes.done:
+            click.echo(f"{SIGNS[OK]} {sentence}")
+        for sentence in changes.problems:
             click.echo(f"warning: {sentence}", err=True)
-        done(studio, engine, work, own_name(), project, options_of(settings))
-        for finding in check_project(settings, studio, engine, work, project):
-            if finding.kind != GOOD:
-                click.echo(f"{SIGNS[finding.kind]} {finding.sentence}")
+        sync_project(studio, store, project, settings.recipe, RunFlags())
+        for check in check_project(Checked(settings, studio, store), project):
+            if check.kind != OK:
+                click.echo(f"{SIGNS[check.kind]} {check.sentence}")

@@ -1,28 +1,27 @@
-"""`ls-crowd disconnect`: takes away what `connect` made, and with --purge all that was ever written."""
+"""`ls-crowd disconnect`: removes webhook and tabs, and with --purge everything that was written."""
 
 from __future__ import annotations
 
 import click
 
 
-@click.command(short_help="Removes webhook and tabs, restores settings.")
+@click.command(short_help="Remove webhook and tabs, restore settings.")
 @click.argument("project", type=click.IntRange(min=1))
-@click.option("--purge", is_flag=True, help="Also delete our predictions and metadata in Label Studio.")
+@click.option("--purge", is_flag=True, help="Also delete the plugin's predictions and metadata in Label Studio.")
 def disconnect(project: int, purge: bool) -> None:
-    """Disconnects PROJECT: no webhook, no tabs, the settings as they were. Gold and the trail stay in the database."""
+    """Remove webhook and tabs of PROJECT and restore its settings. Gold and history stay in the database."""
     from ..pipeline.connect import disconnect as disconnect_project
-    from ..pipeline.hold import holding, own_name
+    from ..pipeline.lease import hold_project, process_name
     from ..settings import read_settings
-    from .parts import databases, label_studio
+    from .setup import label_studio, store_of
+    from .sync import WAIT_SECONDS
 
     settings = read_settings()
-    with databases(settings) as (engine, work), holding(work, project, own_name(), wait=30.0):
-        connected = disconnect_project(
-            label_studio(settings), engine, work, project, address=settings.public_url, purge=purge
-        )
-    if settings.all_projects or project in settings.projects:
-        connected.troubles.append(f"LS_CROWD_PROJECTS names project {project}, so the service will take it on again.")
-    for sentence in connected.done:
+    with store_of(settings) as store, hold_project(store, project, process_name(), wait=WAIT_SECONDS):
+        changes = disconnect_project(label_studio(settings), store, project, address=settings.public_url, purge=purge)
+    if settings.projects.include(project):
+        changes.problems.append(f"LS_CROWD_PROJECTS names project {project}, so the service will monitor it again.")
+    for sentence in changes.done:
         click.echo(sentence)
-    for sentence in connected.troubles:
+    for sentence in changes.problems:
         click.echo(f"warning: {sentence}", err=True)

@@ -9,19 +9,21 @@ from ..errors import CrowdError
 SIGNS = {"ok": "✓", "note": "·", "bad": "✗"}
 
 
-@click.command(short_help="Why does nothing happen?")
+@click.command(short_help="Find out why a project is not updated.")
 @click.argument("project", type=click.IntRange(min=1), required=False)
 def doctor(project: int | None) -> None:
-    """Checks Label Studio, the service and, if named, a project; says of everything wrong what to do."""
-    from ..pipeline.checks import BAD, check_everything
+    """Check Label Studio, the service and, if named, a project; say how to fix each problem."""
+    from ..pipeline.checks import BAD, Checked, check_everything
     from ..settings import read_settings
-    from .parts import databases, label_studio
+    from .setup import label_studio, store_of
 
     settings = read_settings()
-    bad = 0
-    with databases(settings) as (engine, work):
-        for finding in check_everything(settings, label_studio(settings, patient=False), engine, work, project):
-            bad += finding.kind == BAD
-            click.echo(f"{SIGNS[finding.kind]} {finding.sentence}")
-    if bad:
-        raise CrowdError(f"{bad} thing(s) are wrong; what to do is said above.")
+    problems = 0
+    with store_of(settings) as store:
+        checked = Checked(settings, label_studio(settings, patient=False), store)
+        for check in check_everything(checked, project):
+            problems += check.kind == BAD
+            click.echo(f"{SIGNS[check.kind]} {check.sentence}")
+    if problems:
+        found = "1 problem was" if problems == 1 else f"{problems} problems were"
+        raise CrowdError(f"{found} found; see the lines marked ✗ above.")

@@ -1,33 +1,35 @@
-"""`ls-crowd evaluate`: compares all methods on gold they were not shown, and says which to choose."""
+"""`ls-crowd evaluate`: compares all methods on held-out gold, and says which to choose."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
+from ..records import Json
 from .files import parse_labels, read_answers, read_gold
 from .progress import ProgressDisplay
-from .summary import in_words
+from .summary import listed
 
 FEW_GOLD = 50
 
 
-@click.command(short_help="Compares the methods on gold, to choose one.")
+@click.command(short_help="Compare the methods on gold.")
 @click.argument("answers_file", metavar="ANSWERS.csv", type=click.Path(path_type=Path))
 @click.option(
     "--gold", "gold_file", metavar="GOLD.csv", type=click.Path(path_type=Path), required=True, help="Known labels."
 )
 @click.option("--labels", metavar="A,B,C", help="The full label set, where some label was never chosen.")
-@click.option("--folds", type=click.IntRange(min=2), default=5, show_default=True, help="Parts the gold is dealt into.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Decides how the gold is dealt.")
+@click.option(
+    "--folds", type=click.IntRange(min=2), default=5, show_default=True, help="Number of parts the gold is split into."
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the random split.")
 def evaluate(answers_file: Path, gold_file: Path, labels: str | None, folds: int, seed: int) -> None:
-    """Compares the methods by hiding parts of the gold in turn, and says which to choose.
+    """Compare the methods by holding out parts of the gold in turn, and say which to choose.
 
     Accuracy has its standard error beside it. ECE (expected calibration error, and its excess over that of perfect
-    forecasts on as few tasks) and Brier score are better when small; AUROC, how well confidence tells right labels
+    forecasts on as few tasks) and Brier score are better when small; AUROC, how well confidence separates right labels
     from wrong ones, is better when near 1.
     """
     label_set = None if labels is None else parse_labels(labels)
@@ -51,7 +53,7 @@ def evaluate(answers_file: Path, gold_file: Path, labels: str | None, folds: int
     click.echo(_choice(rows, *evaluation.best_method(rows)))
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> str:
+def _table(rows: Sequence[Json]) -> str:
     header = ["method", "accuracy", "± error", "ECE", "excess", "Brier", "AUROC"]
     lines = [
         [
@@ -74,11 +76,11 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _choice(rows: Sequence[Mapping[str, Any]], best: str, equals: Sequence[str]) -> str:
+def _choice(rows: Sequence[Json], best: str, equals: Sequence[str]) -> str:
     row = next(row for row in rows if row["method"] == best)
-    sentence = f"\nChoose {best}: right on {row['accuracy']:.1%} of {row['tasks']:,} hidden gold labels"
+    sentence = f"\nChoose {best}: right on {row['accuracy']:.1%} of {row['tasks']:,} held-out gold labels"
     if equals:
-        sentence += f"; this gold cannot tell {in_words(equals)} from it, and its Brier score is the best of these"
+        sentence += f"; this gold cannot separate it from {listed(equals)}, and its Brier score is the best of these"
     sentence += "."
     if row["tasks"] < FEW_GOLD:
         sentence += f" With fewer than {FEW_GOLD} gold labels small differences say little; collect more to be sure."

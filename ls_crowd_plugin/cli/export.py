@@ -1,58 +1,62 @@
-"""`ls-crowd export`: labels and annotators as files for programs, also in the form that Label Studio imports."""
+"""`ls-crowd export`: labels and annotators as files for programs, also in the form that Label Studio imports.
+
+A new column of a CSV file is a field of the record in `records.py` and its name in LABEL_COLUMNS or ANNOTATOR_COLUMNS.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from .report import known
+from ..records import Json, TaskLabel
+from .report import results_of
 
 if TYPE_CHECKING:
-    from sqlalchemy import Engine
+    from sqlalchemy import Connection
 
 FORMATS = ("csv", "json", "jsonl", "label-studio")
-LABELS = (
+LABEL_COLUMNS = (
     *("task", "question", "label", "confidence", "difficulty", "answers", "votes", "plurality", "gold", "disputed"),
-    *("part", "region"),  # of a task where regions are drawn: the number of one, and where it is
+    *("part", "region"),  # where regions are drawn: the number of a region on its task, and where it is
 )
-ANNOTATORS = (
+ANNOTATOR_COLUMNS = (
     *("annotator", "name", "answers", "gold_answers", "gold_correct", "skill", "skill_se", "adversary_probability"),
     *("weight", "accuracy", "verdict", "agreement", "seconds"),
 )
 
-Row = Mapping[str, Any]
+Row = Mapping[str, object]
 
 
-@click.command(short_help="Labels and annotators as CSV, JSON, JSONL or for Label Studio's import.")
+@click.command(short_help="Export labels and annotators.")
 @click.argument("project", type=click.IntRange(min=1))
 @click.option(
-    "--format", "formats", default="csv", show_default=True, help=f"Any of {', '.join(FORMATS)}; with commas."
+    "--format", "formats", default="csv", show_default=True, help=f"Any of {', '.join(FORMATS)}; separated by commas."
 )
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="A folder for labels and annotators.")
 def export(project: int, formats: str, out: Path | None) -> None:
-    """Exports what the last sync or pass found about PROJECT: one row per task and question, with label, confidence and
+    """Export the results of the last pass over PROJECT: one row per task and question, with label, confidence and
     votes, and one per annotator. Without --out the labels are printed.
 
     The format label-studio holds tasks with the consensus as their prediction, and asks Label Studio for the tasks.
     """
-    from ..settings import read_settings
-    from ..store import open_database
     from .files import check_output_directory, write_directory
+    from .setup import data_database
 
     wanted = [name.strip() for name in formats.split(",")]
     for name in wanted:
         if name not in FORMATS:
-            raise click.UsageError(f"There is no format {name!r}; choose of {', '.join(FORMATS)}.")
+            raise click.UsageError(f"There is no format {name!r}; choose from {', '.join(FORMATS)}.")
     if out is None and len(wanted) > 1:
         raise click.UsageError("Several formats need a folder: use --out.")
-    engine = open_database(read_settings(studio=False).database_url or None)
     files: dict[str, Iterator[str]] = {}
-    for name in wanted:
-        files |= _files(engine, project, name)
+    with data_database() as engine, engine.connect() as connection:
+        results_of(connection, project)
+        for name in wanted:
+            files |= _files(connection, project, name)
     if out is None:
         click.echo("".join(next(iter(files.values()))), nl=False)
         return
@@ -61,79 +65,78 @@ def export(project: int, formats: str, out: Path | None) -> None:
     click.echo("Written: " + ", ".join(map(str, written)))
 
 
-def _files(engine: Engine, project: int, name: str) -> dict[str, Iterator[str]]:
+def _files(connection: Connection, project: int, name: str) -> dict[str, Iterator[str]]:
     """File name → its lines; the labels first."""
     from .files import csv_lines
 
-    with engine.connect() as connection:
-        known(connection, project)
-        if name == "label-studio":
-            return {"tasks.json": _json_lines(_tasks(project))}
-        labels, annotators = _labels(connection, project), _annotators(connection, project)
+    if name == "label-studio":
+        return {"tasks.json": _json_lines(_tasks(project))}
+    labels, annotators = _labels(connection, project), _annotators(connection, project)
     if name == "csv":
-        flat = [{**row, **{name: _flat(row[name]) for name in ("votes", "region")}} for row in labels]
-        tables = (("labels.csv", LABELS, flat), ("annotators.csv", ANNOTATORS, annotators))
-        return {file: csv_lines(columns, map(_harmless, rows)) for file, columns, rows in tables}
+        flat = [{**row, **{column: _flat(row[column]) for column in ("votes", "region")}} for row in labels]
+        tables = (("labels.csv", LABEL_COLUMNS, flat), ("annotators.csv", ANNOTATOR_COLUMNS, annotators))
+        return {file: csv_lines(columns, map(_without_formulas, rows)) for file, columns, rows in tables}
     if name == "json":
         return {"labels.json": _json_lines(labels), "annotators.json": _json_lines(annotators)}
-    return {"labels.jsonl": map(_line, labels), "annotators.jsonl": map(_line, annotators)}
+    return {"labels.jsonl": map(_json_line, labels), "annotators.jsonl": map(_json_line, annotators)}
 
 
-def _harmless(row: Row) -> Row:
-    """Names and labels are other people's words: a spreadsheet must not take them for formulas."""
+def _without_formulas(row: Row) -> Row:
+    """Names and labels are other people's words: a spreadsheet must not run them as formulas."""
     return {
         name: f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
         for name, value in row.items()
     }
 
 
-def _flat(value: Any) -> str | None:
+def _flat(value: object) -> str | None:
     return None if value is None else json.dumps(value, ensure_ascii=False)
 
 
-def _labels(connection: Any, project: int) -> list[dict[str, Any]]:
-    from ..store import found
-    from ..web.views import votes
+def _labels(connection: Connection, project: int) -> list[Row]:
+    from ..store.results import list_tasks
 
-    tasks, _ = found.tasks(connection, project)
-    rows = [{**row, "votes": dict(votes(row["said"]))} for task in tasks for row in task["labels"]]
-    rows.sort(key=lambda row: (row["task"], row["question"], row["part"]))
-    return [{name: row[name] for name in LABELS} for row in rows]
+    tasks, _ = list_tasks(connection, project)
+    labels = sorted((label for task in tasks for label in task.labels), key=lambda label: label.number)
+    return [_label_row(label) for label in labels]
 
 
-def _annotators(connection: Any, project: int) -> list[dict[str, Any]]:
-    from ..store import found
+def _label_row(label: TaskLabel) -> Row:
+    from ..web.words import count_votes
 
-    rows, _ = found.annotators(connection, project, order="annotator")
-    return [{name: row[name] for name in ANNOTATORS} for row in rows]
+    values = {**vars(label), "votes": dict(count_votes(label.votes)), "region": label.region and label.region.to_json()}
+    return {name: values[name] for name in LABEL_COLUMNS}
 
 
-def _tasks(project: int) -> list[dict[str, Any]]:
-    """Tasks of Label Studio with our prediction, and nothing of people."""
-    from ..pipeline.plan import about
-    from ..pipeline.write import is_ours
+def _annotators(connection: Connection, project: int) -> list[Row]:
+    from ..store.results import list_annotators
+
+    people, _ = list_annotators(connection, project, order="annotator")
+    return [{name: vars(one)[name] for name in ANNOTATOR_COLUMNS} for one in people]
+
+
+def _tasks(project: int) -> list[Json]:
+    """Tasks of Label Studio with our prediction, and nothing about people."""
+    from ..pipeline.plan import crowd_meta, is_ours
     from ..settings import read_settings
-    from .parts import label_studio
+    from .setup import label_studio
 
     studio = label_studio(read_settings())
-    ours = {int(each["task"]): each for each in studio.predictions(project) if is_ours(each.get("model_version"))}
-    told = ("model_version", "score", "result")
-    for each in ours.values():
-        about(each["result"]).pop("annotators", None)
-    return [
-        {
-            "data": task["data"],
-            "predictions": [{name: ours[int(task["id"])][name] for name in told}],
-        }
-        for page in studio.task_pages(project, with_data=True)
-        for task in page
-        if int(task["id"]) in ours
-    ]
+    ours = {one.task: one for one in studio.predictions(project) if is_ours(one.model_version)}
+    for prediction in ours.values():
+        crowd_meta(prediction.result).pop("annotators", None)
+    tasks = []
+    for page in studio.task_pages(project, with_data=True):
+        for task in page:
+            if (found := ours.get(int(task["id"]))) is not None:
+                fields = {"model_version": found.model_version, "score": found.score, "result": found.result}
+                tasks.append({"data": task["data"], "predictions": [fields]})
+    return tasks
 
 
-def _json_lines(rows: list[dict[str, Any]]) -> Iterator[str]:
+def _json_lines(rows: list[Row] | list[Json]) -> Iterator[str]:
     yield json.dumps(rows, ensure_ascii=False, indent=1) + "\n"
 
 
-def _line(row: Row) -> str:
+def _json_line(row: Row) -> str:
     return json.dumps(row, ensure_ascii=False) + "\n"

@@ -1,6 +1,6 @@
 """Reads answers and gold from CSV files, and writes results so that a directory holds all of them or none.
 
-What cannot be used is refused with the file and the line, as an editor counts lines, where the record begins.
+Errors name the file and the line where the record begins, as an editor counts lines.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 from ..errors import CrowdError, UnusableInput
 
 ReadingProgress = Callable[[str, float], None]
 GoldKey = str | tuple[str, str]  # a task, or (task, question)
 
-_ROWS_BETWEEN_REPORTS = 1 << 16
+ROWS_PER_REPORT = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class AnswerColumns:
 def read_answers(
     path: Path, label_set: Collection[str] | None = None, progress: ReadingProgress | None = None
 ) -> AnswerColumns:
-    """Reads `task`, `annotator` (or `worker`), `label` and, if there is one, `question`."""
+    """Read `task`, `annotator` (or `worker`), `label` and, if there is one, `question`."""
     wanted = {"task": ("task",), "annotator": ("annotator", "worker"), "label": ("label",)}
     tasks: list[str] = []
     annotators: list[str] = []
@@ -46,30 +45,30 @@ def read_answers(
     questions: list[str] = []
     with_questions = False
     # Few values make up most cells: keeping one copy of each makes a large file several times smaller in memory.
-    known: dict[str, str] = {}
-    one_copy = known.setdefault
+    values: dict[str, str] = {}
+    intern = values.setdefault
     for line, cells in _records(path, wanted, progress):
         task, annotator, label = cells[:3]
         if label_set is not None and label not in label_set:
             raise _outside(path, line, "label", label)
-        tasks.append(one_copy(task, task))
-        annotators.append(one_copy(annotator, annotator))
-        labels.append(one_copy(label, label))
+        tasks.append(intern(task, task))
+        annotators.append(intern(annotator, annotator))
+        labels.append(intern(label, label))
         if len(cells) > 3:
             with_questions = True
-            questions.append(one_copy(cells[3], cells[3]))
+            questions.append(intern(cells[3], cells[3]))
     return AnswerColumns(tasks, annotators, labels, questions if with_questions else None)
 
 
 def read_gold(path: Path, with_questions: bool, label_set: Collection[str] | None = None) -> dict[GoldKey, str]:
-    """Reads `task`, `label` and, exactly where the answers have it, `question`: the gold label of each."""
+    """Read `task`, `label` and, exactly if the answers have it, `question`: the gold label of each."""
     gold: dict[GoldKey, str] = {}
     line_of: dict[GoldKey, int] = {}
     for line, cells in _records(path, {"task": ("task",), "label": ("label",)}, None):
         task, label = cells[:2]
         if with_questions and len(cells) == 2:
             raise UnusableInput(
-                f"{path} has no column 'question' and the answers have one; say which is meant in both."
+                f"{path} has no column 'question' and the answers have one; say which question is meant in both."
             )
         if not with_questions and len(cells) == 3:
             raise UnusableInput(f"{path} has a column 'question' and the answers have none; remove it or add it there.")
@@ -133,7 +132,7 @@ def _records(
             line = reader.line_num + 1
             rows = 0
             for row in reader:
-                if row:  # a blank line is no record
+                if row:  # a blank line is not a record
                     if len(row) <= last or len(row) > len(header):
                         _check_width(path, line, row, header, last)
                     cells = pick(row)
@@ -142,7 +141,7 @@ def _records(
                         raise UnusableInput(f"{path}, line {line}: the {empty} is empty; fill it in or remove the row.")
                     yield line, cells
                     rows += 1
-                    if progress and rows % _ROWS_BETWEEN_REPORTS == 0:
+                    if progress and rows % ROWS_PER_REPORT == 0:
                         progress(
                             f"Reading {path.name}", os.lseek(file.fileno(), 0, os.SEEK_CUR) / size if size else 0.0
                         )
@@ -157,7 +156,7 @@ def _records(
 
 
 def _positions(path: Path, header: Sequence[str], wanted: dict[str, tuple[str, ...]]) -> tuple[list[str], list[int]]:
-    """What each column to be read means, and where it stands."""
+    """The meaning of each column to be read, and its position."""
     names = [name.strip() for name in header]
     meanings: list[str] = []
     positions: list[int] = []
@@ -172,17 +171,17 @@ def _positions(path: Path, header: Sequence[str], wanted: dict[str, tuple[str, .
         elif meaning in wanted:
             missing.append(" or ".join(repr(name) for name in accepted))
     if missing:
-        there = ", ".join(repr(name) for name in names)
-        there = there if len(there) <= 200 else there[:200] + "…"
+        existing = ", ".join(repr(name) for name in names)
+        existing = existing if len(existing) <= 200 else existing[:200] + "…"
         raise UnusableInput(
-            f"{path} has no column {' and no column '.join(missing)}, only {there}; "
+            f"{path} has no column {' and no column '.join(missing)}, only {existing}; "
             "name the columns in the first line and separate them with commas."
         )
     return meanings, positions
 
 
 def _check_width(path: Path, line: int, row: Sequence[str], header: Sequence[str], last: int) -> None:
-    """Refuses a row that is too short for the columns read, or that has more values than the header has names."""
+    """Refuse a row that is too short for the columns read, or that has more values than the header has names."""
     if len(row) <= last:
         raise UnusableInput(
             f"{path}, line {line}: the row has {len(row)} value{'s' if len(row) > 1 else ''} where the header has "
@@ -198,7 +197,7 @@ def _check_width(path: Path, line: int, row: Sequence[str], header: Sequence[str
 @contextmanager
 def _opened(path: Path) -> Iterator[io.TextIOWrapper]:
     try:
-        # surrogateescape lets bytes that are no UTF-8 through to _text_lines, which knows the line they stand in.
+        # surrogateescape passes bytes that are not UTF-8 on to _text_lines, which knows their line.
         with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
             yield file
     except FileNotFoundError:
@@ -224,7 +223,7 @@ def _text_lines(file: Iterable[str], path: Path) -> Iterator[str]:
 
 
 def check_output_directory(directory: Path, names: Iterable[str]) -> None:
-    """Refuses, before any work is done, a directory that `write_directory` could not write the named files into."""
+    """Refuse, before any work is done, a directory that `write_directory` could not write the named files into."""
     existing = next(path for path in (directory, *directory.absolute().parents) if path.exists())
     if not existing.is_dir():
         raise UnusableInput(f"{existing} is a file, so the results cannot go to {directory}; name a directory.")
@@ -233,13 +232,13 @@ def check_output_directory(directory: Path, names: Iterable[str]) -> None:
     for name in names:
         if (directory / name).is_dir():
             raise UnusableInput(
-                f"{directory / name} is a directory where a file is to be written; choose another --out."
+                f"{directory / name} is a directory, but a file of that name has to be written; choose another --out."
             )
 
 
 def write_directory(directory: Path, contents: Mapping[str, Iterable[str]]) -> list[Path]:
-    """Writes the pieces of text of every named file, and puts the files in place only when all are complete."""
-    made = not directory.exists()
+    """Write the pieces of text of every named file, and move the files into place only when all are complete."""
+    is_new = not directory.exists()
     try:
         directory.mkdir(parents=True, exist_ok=True)
         try:
@@ -250,7 +249,7 @@ def write_directory(directory: Path, contents: Mapping[str, Iterable[str]]) -> l
                 for name in contents:
                     Path(unfinished, name).replace(directory / name)
         except BaseException:
-            if made:
+            if is_new:
                 with suppress(OSError):
                     directory.rmdir()
             raise
@@ -262,8 +261,8 @@ def write_directory(directory: Path, contents: Mapping[str, Iterable[str]]) -> l
     return [directory / name for name in contents]
 
 
-def csv_lines(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """A CSV file line by line: what is None is left empty, numbers have six digits, any text survives."""
+def csv_lines(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> Iterator[str]:
+    """A CSV file line by line: None becomes an empty cell, numbers have six digits, any text is quoted as needed."""
     yield ",".join(columns) + "\n"
     for row in rows:
         yield ",".join([_cell(row[column]) for column in columns]) + "\n"
@@ -272,7 +271,7 @@ def csv_lines(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iter
 _NEEDS_QUOTES = re.compile('[,"\r\n]')
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, float):

@@ -1,4 +1,4 @@
-"""Shows how far the work has come, on a terminal and only when it takes longer than a moment."""
+"""Shows progress on a terminal, if the work takes longer than a moment."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ SECONDS_BEFORE_SHOWN = 1.0
 
 
 class ProgressDisplay:
-    """A context that is called as `display(stage, fraction)` and draws one bar on stderr, which vanishes at the end.
+    """A context that is called as `display(stage, fraction)` and draws one bar on stderr, which disappears at the end.
 
-    Work shorter than a second, or with stderr going to a file, shows nothing and does not pay for importing rich.
+    If the work takes less than a second, or stderr goes to a file, it shows nothing and does not import rich.
     """
 
     def __init__(self) -> None:
@@ -37,17 +37,17 @@ class ProgressDisplay:
         if self._bar is None:
             if not self._on_terminal or time.monotonic() - self._started < SECONDS_BEFORE_SHOWN:
                 return
-            self._bar = _started_bar()
+            self._bar = _start_bar()
         bar, task = self._bar
         bar.update(task, description=stage, completed=min(max(fraction, 0.0), 1.0))
 
 
-def _started_bar() -> tuple[Progress, TaskID]:
+def _start_bar() -> tuple[Progress, TaskID]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
     bar = Progress(
-        TextColumn("{task.description}", markup=False),  # file names may hold what rich takes for markup
+        TextColumn("{task.description}", markup=False),  # file names may contain what rich treats as markup
         BarColumn(),
         TaskProgressColumn(),
         TimeElapsedColumn(),

@@ -1,127 +1,138 @@
-"""`ls-crowd report`: what is known of a project, in the terminal or as one file to mail."""
+"""`ls-crowd report`: a project's results, in the terminal or as one file to mail."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from ..errors import CrowdError
-from .summary import VERDICTS, shown
+from ..records import MISSING, SETTLED, Annotator, TaskLabels, count, percent
+from .summary import printable, verdict_counts
 
 if TYPE_CHECKING:
+    from rich.table import Table
     from sqlalchemy import Connection
 
-    from ..store.found import Finding
+    from ..store import StoredResults
 
-LEAST_SURE = 10
+LEAST_CONFIDENT = 10  # tasks that are listed
 
 
-@click.command(short_help="Whom to trust and what the labels are.")
+@click.command(short_help="Print or save a report about a project.")
 @click.argument("project", type=click.IntRange(min=1))
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write one self-contained page instead.")
 def report(project: int, html: Path | None) -> None:
-    """Reports what the last sync or pass found about PROJECT, from the database: Label Studio is not asked."""
-    from ..settings import read_settings
-    from ..store import open_database
+    """Report the results of the last pass over PROJECT from the database; Label Studio is not asked."""
+    from .setup import data_database
 
-    engine = open_database(read_settings(studio=False).database_url or None)
-    with engine.connect() as connection:
-        finding = known(connection, project)
+    with data_database() as engine, engine.connect() as connection:
+        results = results_of(connection, project)
         if html is None:
-            click.echo(_in_the_terminal(connection, project, finding), nl=False)
+            click.echo(_terminal_report(connection, project, results), nl=False)
             return
-        from ..web.views import report as page
+        from ..web.report import render_report
 
-        text = page(connection, project, finding)
+        page = render_report(connection, project, results)
     try:
-        html.write_text(text, encoding="utf-8")
+        html.write_text(page, encoding="utf-8")
     except OSError as error:
         raise CrowdError(f"{html} cannot be written ({error.strerror}).") from None
     click.echo(f"The report is in {html}.")
 
 
-def known(connection: Connection, project: int) -> Finding:
-    """What is known of a project; raises where that is nothing."""
-    from ..store import found
+def results_of(connection: Connection, project: int) -> StoredResults:
+    """A project's results; raise CrowdError if there are none."""
+    from ..store.results import load_results
 
-    finding = found.finding(connection, project)
-    if finding is None:
-        raise CrowdError(f"Nothing is known of project {project} yet; run 'ls-crowd sync {project}' first.")
-    return finding
+    results = load_results(connection, project)
+    if results is None:
+        raise CrowdError(f"There are no results for project {project} yet; run 'ls-crowd sync {project}' first.")
+    return results
 
 
-def _in_the_terminal(connection: Connection, project: int, finding: Finding) -> str:
+def _terminal_report(connection: Connection, project: int, results: StoredResults) -> str:
     from rich.console import Console
 
-    from ..store import found
+    from ..store.mirror import project_title
+    from ..store.results import list_annotators, list_tasks
 
-    facts, charts = finding.summary, finding.charts
-    verdicts = ", ".join(f"{facts['verdicts'][word]} {word}" for word in VERDICTS if word in facts["verdicts"])
-    settled = sum(row[2] for row in charts["cost"])
-    gold = charts["gold"]
-    alpha = ", ".join(
-        f"{shown(question)} {value:.2f}"
-        for question, value in charts["agreement"]["alpha"].items()
-        if value is not None
-    )
-    lines = [
-        ("Project", f"{project}, {shown(found.project_title(connection, project))}"),
-        ("Crowd", f"{facts['tasks']:,} tasks, {facts['answers']:,} answers, {facts['annotators']:,} annotators"),
-        ("Method", f"{facts['method']}, {facts['form']}"),
-        ("Settled", f"{settled:,} tasks have a confidence of at least 95 %; {facts['confidence']:.1%} on average"),
-        (
-            "Plurality",
-            f"{facts['differ_from_plurality']:,} of {facts['labels']:,} labels are not the most frequent answer",
-        ),
-        (
-            "Gold",
-            f"{gold['right']} of {gold['labels']} right, not being told; the most frequent answer {gold['plurality']}"
-            if gold["labels"]
-            else "none that was answered",
-        ),
-        ("Alpha", alpha or "–"),
-        ("Answers are", verdicts),
-    ]
+    title = project_title(connection, project)
     console = Console(highlight=False, markup=False, width=110)
     with console.capture() as captured:
-        for name, text in lines:
+        for name, text in [("Project", f"{project}, {printable(title)}"), *_facts(results)]:
             console.print(f"{name:<12}{text}")
-        console.print(_people(found.annotators(connection, project, order="accuracy", down=True)[0]))
-        console.print("Least sure", style="bold")
-        console.print(_tasks(found.tasks(connection, project, most=LEAST_SURE)[0]))
+        console.print(_people(list_annotators(connection, project, order="accuracy", descending=True)[0]))
+        console.print("Least confident labels", style="bold")
+        console.print(_tasks(list_tasks(connection, project, limit=LEAST_CONFIDENT)[0]))
+        console.print("Details", style="bold")
+        for name, text in _details(results):
+            console.print(f"{name:<12}{text}")
     return captured.get()
 
 
-def _people(rows: list[dict[str, Any]]) -> Any:
-    table = _table("annotator", "answers are", "answers", "gold right", "agreement", "accuracy", "skill", "adversary")
-    for each in rows:
+def _facts(results: StoredResults) -> list[tuple[str, str]]:
+    facts, gold = results.summary, results.figures.gold
+    people = count(facts.annotators, "annotator")
+    settled = sum(row.settled for row in results.figures.cost)
+    gold_facts = "no gold task has been answered" if facts.gold else "none yet; a few dozen labels help a lot"
+    if gold.labels:
+        gold_facts = f"without knowing them, the consensus gets {gold.right} of {count(gold.labels, 'label')} right,"
+        gold_facts += f" the most frequent answer {gold.plurality:.0f}"
+    return [
+        ("Crowd", f"{count(facts.tasks, 'task')}, {count(facts.answers, 'answer')}, {people}"),
+        ("Settled", f"{count(settled, 'task')} with a confidence of at least {SETTLED:.0%}"),
+        ("Confidence", f"{percent(facts.confidence)} on average"),
+        ("Plurality", f"{facts.differ_from_plurality:,} of {facts.labels:,} labels are not the most frequent answer"),
+        ("Gold", gold_facts),
+        ("Annotators", verdict_counts(facts.verdicts)),
+    ]
+
+
+def _details(results: StoredResults) -> list[tuple[str, str]]:
+    """Statistics for those who want them."""
+    facts, alpha = results.summary, results.figures.agreement.alpha
+    agreement = ", ".join(f"{printable(name)} {value:.2f}" for name, value in alpha.items() if value is not None)
+    return [
+        ("Method", f"{facts.method}, form {facts.form}"),
+        ("Why", facts.why),
+        ("Agreement", f"Krippendorff's alpha: {agreement or MISSING}"),
+    ]
+
+
+def _people(people: Sequence[Annotator]) -> Table:
+    table = _table("annotator", "verdict", "answers", "gold right", "agreement", "accuracy", "skill", "adversary")
+    for one in people:
         table.add_row(
-            shown(each["name"]),
-            each["verdict"],
-            f"{each['answers']:,}",
-            f"{each['gold_correct']} of {each['gold_answers']}" if each["gold_answers"] else "–",
-            _share(each["agreement"]),
-            _share(each["accuracy"]),
-            "–" if each["skill"] is None else f"{each['skill']:.1f}",
-            _share(each["adversary_probability"]),
+            printable(one.name),
+            one.verdict,
+            f"{one.answers:,}",
+            f"{one.gold_correct} of {one.gold_answers}" if one.gold_answers else MISSING,
+            percent(one.agreement),
+            percent(one.accuracy),
+            MISSING if one.skill is None else f"{one.skill:.1f}",
+            percent(one.adversary_probability),
         )
     return table
 
 
-def _tasks(rows: list[dict[str, Any]]) -> Any:
-    from ..web.views import votes
+def _tasks(tasks: Sequence[TaskLabels]) -> Table:
+    from ..web.words import count_votes
 
-    table = _table("task", "label", "confidence", "answers", "text")
-    for each in rows:
-        row = each["labels"][0]
-        said = ", ".join(f"{count} {shown(label)}" for label, count in votes(row["said"]))
-        table.add_row(str(each["task"]), shown(row["label"]), _share(row["confidence"]), said, shown(each["text"]))
+    several = len({label.question for task in tasks for label in task.labels}) > 1
+    table = _table("task", *(["question"] if several else []), "label", "confidence", "answers", "text")
+    for task in tasks:
+        label = task.labels[0]
+        answers = ", ".join(f"{printable(name)} ×{votes}" for name, votes in count_votes(label.votes))
+        question = [printable(label.question)] if several else []
+        confidence = percent(label.confidence)
+        table.add_row(str(task.task), *question, printable(label.label), confidence, answers, printable(task.text))
     return table
 
 
-def _table(*columns: str) -> Any:
+def _table(*columns: str) -> Table:
     from rich import box
     from rich.table import Table
 
@@ -129,7 +140,3 @@ def _table(*columns: str) -> Any:
     for column in columns:
         table.add_column(column)
     return table
-
-
-def _share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1%}"

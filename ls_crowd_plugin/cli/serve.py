@@ -1,4 +1,4 @@
-"""`ls-crowd serve`: the webhook receiver, the pages, and one worker in a process of its own."""
+"""`ls-crowd serve`: the webhook receiver, the dashboard, and one worker in a process of its own."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,11 +17,11 @@ from ..settings import SECRET_HEADER
 
 if TYPE_CHECKING:
     from flask import Flask
-    from sqlalchemy import Engine
+    from waitress.server import BaseWSGIServer, MultiSocketServer
 
     from ..settings import Settings
-    from ..store import WorkList
-    from ..web.app import Parts
+    from ..store import Store
+    from ..web.context import AppContext
 
 THREADS = 8
 BUSY_SECONDS = 0.5  # Label Studio gives up after one second
@@ -29,26 +29,26 @@ RESTART_SECONDS = 1.0
 STOP_SECONDS = 30.0
 
 
-@click.command(short_help="The service: webhooks in, consensus out.")
+@click.command(short_help="Run the web service and a worker.")
 def serve() -> None:
-    """Receives Label Studio's webhooks, shows how projects stand, and runs a worker that keeps their consensus true.
+    """Receive Label Studio's webhooks, serve the dashboard, and run a worker that keeps the consensus up to date.
 
-    Stops with SIGTERM or Ctrl-C; what was under way is ended, or done again at the next start.
+    Stops with SIGTERM or Ctrl-C; a running pass is finished, or repeated at the next start.
     """
     from ..log import LOG, line, log_to_stderr
     from ..settings import read_settings
     from ..web import create_app
-    from .parts import databases
+    from .setup import store_of
 
     settings = read_settings()
     log_to_stderr()
-    with databases(settings, BUSY_SECONDS) as (engine, work):
+    with store_of(settings, BUSY_SECONDS) as store:
         _check_key(settings)
-        server = _listening(create_app(_parts(settings, engine, work)), settings)
-        worker = _Supervised()
+        server = _bind(create_app(_app_context(settings, store)), settings)
+        worker = _SupervisedWorker()
         worker.start()
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, _leave)
+            signal.signal(number, _exit)
         address = f"http://{settings.host}:{settings.port}"
         LOG.info(line("serving", at=address, webhooks=f"{settings.public_url}/webhook"))
         try:
@@ -59,11 +59,11 @@ def serve() -> None:
             worker.stop()
 
 
-def _listening(app: Flask, settings: Settings) -> Any:
-    """A server that has its port."""
+def _bind(app: Flask, settings: Settings) -> MultiSocketServer | BaseWSGIServer:
+    """A server that is bound to its port."""
     from waitress.server import create_server
 
-    from ..web.app import LARGEST_BODY
+    from ..web.app import MAX_BODY
 
     try:
         return create_server(
@@ -71,70 +71,82 @@ def _listening(app: Flask, settings: Settings) -> Any:
             host=settings.host,
             port=settings.port,
             threads=THREADS,
-            max_request_body_size=LARGEST_BODY,
+            max_request_body_size=MAX_BODY,
             channel_timeout=30,
             ident="",
         )
     except OSError as error:
         raise CrowdError(
-            f"The service cannot listen at {settings.host}:{settings.port} ({error.strerror}); choose another"
+            f"The service cannot listen on {settings.host}:{settings.port} ({error.strerror}); choose another"
             " LS_CROWD_HOST or LS_CROWD_PORT."
         ) from None
 
 
-def _leave(*_: object) -> None:
+def _exit(*_: object) -> None:
     raise SystemExit(0)
 
 
 def _check_key(settings: Settings) -> None:
-    """A wrong key is said now; a Label Studio that is not up yet is waited for."""
+    """Fail now if the key is wrong; if Label Studio is not running yet, start without it."""
     from ..log import LOG, line
-    from .parts import label_studio
+    from .setup import label_studio
 
     try:
         label_studio(settings, patient=False).projects()
     except (NotAllowed, Rejected):
         raise
     except Unreachable as error:
-        LOG.warning(line("Label Studio is not there yet", why=str(error)))
+        LOG.warning(line("Label Studio does not answer yet", why=str(error)))
 
 
-def _parts(settings: Settings, engine: Engine, work: WorkList) -> Parts:
+def _app_context(settings: Settings, store: Store) -> AppContext:
     from werkzeug.security import generate_password_hash
 
-    from ..store.secrets import kept_secret
-    from ..web.app import Parts
+    from ..store.secrets import get_or_create_secret
+    from ..web.context import AppContext
 
-    password_hash, secret = generate_password_hash(settings.password), settings.webhook_secret
+    password_hash = generate_password_hash(settings.password)
     if not settings.password:
         password = secrets.token_urlsafe(12)
-        password_hash, is_new = kept_secret(engine, "password hash", generate_password_hash(password))
+        with store.data.begin() as connection:
+            generated = generate_password_hash(password)
+            password_hash, is_new = get_or_create_secret(connection, "password hash", generated)
         if is_new:
-            click.echo(f"Password for the pages, shown this once: {password}")
-    if not secret:
-        secret, is_new = kept_secret(engine, "webhook secret")
-        if is_new:
-            click.echo(f"Webhook secret (header {SECRET_HEADER}), shown this once: {secret}")
-    return Parts(
-        engine=engine,
-        work=work,
-        webhook_secret=secret,
+            click.echo(f"Password for the dashboard, shown only once: {password}")
+    with store.data.begin() as connection:
+        session_key, _ = get_or_create_secret(connection, "session key")
+    return AppContext(
+        store=store,
+        webhook_secret=webhook_secret(settings, store),
         password_hash=password_hash,
-        session_key=kept_secret(engine, "session key")[0],
+        session_key=session_key,
         quiet_seconds=settings.quiet_seconds,
-        longest_seconds=settings.longest_seconds,
+        max_wait_seconds=settings.max_wait_seconds,
         studio_url=settings.url.rstrip("/"),
-        encrypted=settings.public_url.startswith("https:"),
+        is_https=settings.public_url.startswith("https:"),
         password=settings.password,
     )
 
 
-class _Supervised:
-    """A worker process that is started again whenever it dies, until it is to stop."""
+def webhook_secret(settings: Settings, store: Store) -> str:
+    """The configured secret, or one that is generated, and printed, at the first use."""
+    from ..store.secrets import get_or_create_secret
+
+    if settings.webhook_secret:
+        return settings.webhook_secret
+    with store.data.begin() as connection:
+        secret, is_new = get_or_create_secret(connection, "webhook secret")
+    if is_new:
+        click.echo(f"Webhook secret (header {SECRET_HEADER}), shown only once: {secret}")
+    return secret
+
+
+class _SupervisedWorker:
+    """A worker process that is restarted whenever it dies, until it is told to stop."""
 
     def __init__(self) -> None:
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._keep, daemon=True)
+        self._thread = threading.Thread(target=self._keep_running, daemon=True)
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -152,7 +164,7 @@ class _Supervised:
                 process.wait()
         self._thread.join(5)
 
-    def _keep(self) -> None:
+    def _keep_running(self) -> None:
         from ..log import LOG, line
 
         command = [sys.executable, "-m", "ls_crowd_plugin", "worker", "--supervised"]
@@ -161,5 +173,5 @@ class _Supervised:
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)  # noqa: S603
             code = self._process.wait()
             if not self._stopping.is_set():
-                LOG.error(line("worker ended and is started again", code=code))
+                LOG.error(line("worker died and is restarted", code=code))
                 self._stopping.wait(RESTART_SECONDS)

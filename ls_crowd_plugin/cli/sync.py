@@ -1,4 +1,4 @@
-"""`ls-crowd sync`: existing projects in Label Studio get their consensus, now."""
+"""`ls-crowd sync`: computes and writes the consensus of existing Label Studio projects now."""
 
 from __future__ import annotations
 
@@ -7,137 +7,156 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..errors import CrowdError, ProjectGone
-from .aggregate import METHODS
+from ..errors import CrowdError, ProjectBusy
+from ..records import METHODS, count, percent
 from .progress import ProgressDisplay
-from .summary import VERDICTS, shown
+from .summary import printable, verdict_counts
 
-WAIT_SECONDS = 30.0  # for a worker that is at the same project
+WAIT_SECONDS = 30.0  # for a worker that is working on the same project
 
 if TYPE_CHECKING:
-    from sqlalchemy import Engine
-
     from ..labelstudio import LabelStudio
+    from ..pipeline.context import RunFlags
+    from ..pipeline.outcome import Outcome, PassReport
     from ..pipeline.plan import Plan
-    from ..pipeline.sync import Options, Report
-    from ..store import WorkList
+    from ..recipe import Recipe
+    from ..store import Store
 
 
-@click.command(short_help="Consensus for existing Label Studio projects.")
+@click.command(short_help="Compute and write the consensus of projects now.")
 @click.argument("projects", metavar="[PROJECT]...", nargs=-1, type=click.IntRange(min=1))
-@click.option("--all", "everything", is_flag=True, help="All projects the key may see.")
+@click.option("--all", "everything", is_flag=True, help="All projects that the key can see.")
 @click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
 @click.option("--method", type=click.Choice(METHODS), default=None, help="Default: LS_CROWD_METHOD, else auto.")
-@click.option("--since-scratch", is_flag=True, help="Read all tasks again, not only those that changed.")
+@click.option("--from-scratch", is_flag=True, help="Read all tasks again, not only those that changed.")
+@click.option("--since-scratch", "since_scratch", is_flag=True, hidden=True, help="An older name of --from-scratch.")
 @click.option("--take-over", is_flag=True, help="Show the consensus where a project shows another model's predictions.")
 def sync(
-    projects: tuple[int, ...], everything: bool, dry_run: bool, method: str | None, since_scratch: bool, take_over: bool
+    projects: tuple[int, ...],
+    everything: bool,
+    dry_run: bool,
+    method: str | None,
+    from_scratch: bool,
+    since_scratch: bool,
+    take_over: bool,
 ) -> None:
-    """Pulls what annotators did, aggregates it, and writes the consensus back as predictions.
+    """Pull annotations, aggregate them, and write the consensus back as predictions.
 
-    Needs LABEL_STUDIO_URL and LABEL_STUDIO_API_KEY. A project that cannot be aggregated is named with the reason, and
-    the others are still done.
+    Needs LABEL_STUDIO_URL and LABEL_STUDIO_API_KEY. For a project that cannot be aggregated the reason is printed, and
+    the others are still processed.
     """
     if everything == bool(projects):
         raise click.UsageError("Name projects by their ids, or use --all.")
-    from ..pipeline.hold import own_name
+    from ..pipeline.context import RunFlags
     from ..settings import read_settings
-    from .parts import databases, label_studio, options_of
+    from .setup import label_studio, store_of
 
     settings = read_settings()
     studio = label_studio(settings)
-    options = replace(
-        options_of(settings),
-        method=method or settings.method,
-        dry_run=dry_run,
-        from_scratch=since_scratch,
-        take_over=take_over,
-    )
-    with databases(settings) as (engine, work):
-        wanted = [int(each["id"]) for each in studio.projects()] if everything else list(dict.fromkeys(projects))
-        name = own_name()
-        failed = [project for project in wanted if not done(studio, engine, work, name, project, options)]
+    recipe = replace(settings.recipe, method=method or settings.recipe.method)
+    flags = RunFlags(dry_run=dry_run, from_scratch=from_scratch or since_scratch, take_over=take_over)
+    with store_of(settings) as store:
+        wanted = [int(entry["id"]) for entry in studio.projects()] if everything else list(dict.fromkeys(projects))
+        several = len(wanted) > 1
+        failed = [one for one in wanted if not sync_project(studio, store, one, recipe, flags, several=several)]
     if failed:
-        raise CrowdError(f"{len(failed)} of {len(wanted)} project(s) could not be done; the reasons are above.")
+        raise CrowdError(f"{len(failed)} of {count(len(wanted), 'project')} could not be processed; see above.")
 
 
-def done(studio: LabelStudio, engine: Engine, work: WorkList, name: str, project: int, options: Options) -> bool:
-    """Does one project and says what came of it; whether it went well."""
+def sync_project(
+    studio: LabelStudio, store: Store, project: int, recipe: Recipe, flags: RunFlags, *, several: bool = False
+) -> bool:
+    """Process one project and print what came of it; return whether it went well.
+
+    Where there are several projects, warnings name theirs.
+    """
     from sqlalchemy.exc import SQLAlchemyError
 
-    from ..pipeline.hold import holding
-    from ..pipeline.sync import sync as sync_project
+    from ..pipeline.context import PassContext
+    from ..pipeline.lease import hold_project, process_name
+    from ..pipeline.outcome import Kind
+    from ..pipeline.project_pass import run_pass
 
     try:
-        with ProgressDisplay() as display, holding(work, project, name, wait=WAIT_SECONDS) as held:
+        with ProgressDisplay() as display, hold_project(store, project, process_name(), wait=WAIT_SECONDS) as held:
 
-            def told(stage: str, done: int, total: int) -> None:
-                if not held():
-                    raise CrowdError("another process has taken the project over; what was done so far stands.")
+            def show(stage: str, done: int, total: int) -> None:
                 display(f"Project {project}: {stage}", done / max(total, 1))
 
-            report = sync_project(studio, engine, project, options, told)
-    except ProjectGone as gone:
-        click.echo(str(gone))
-        return True
-    except (CrowdError, SQLAlchemyError) as error:
-        known = isinstance(error, CrowdError)
-        why = str(error) if known else f"the database did not do what it should ({type(error).__name__})."
-        click.echo(f"Project {project} was not done: {why}", err=True)
+            def checkpoint(*, rest_can_wait: bool = False) -> None:
+                del rest_can_wait
+                held.check()
+
+            context = PassContext(studio, store, project, recipe, held.lease, flags, show, checkpoint)
+            outcome = run_pass(context)
+    except ProjectBusy as busy:
+        click.echo(str(busy), err=True)
         return False
-    click.echo(_said(report, options.dry_run))
-    for warning in report.warnings:
-        click.echo(f"warning: {warning}", err=True)
-    return True
+    except SQLAlchemyError as error:
+        click.echo(f"Project {project}: the database failed ({type(error).__name__}); try again.", err=True)
+        return False
+    if outcome.report is not None:
+        click.echo(_describe(outcome.report, flags.dry_run))
+        name = f"project {project}: " if several else ""
+        for warning in outcome.report.warnings:
+            click.echo(f"warning: {name}{warning}", err=True)
+        return True
+    click.echo(_reason(project, outcome), err=outcome.kind is not Kind.PROJECT_GONE)
+    return outcome.kind is Kind.PROJECT_GONE
 
 
-def _said(report: Report, dry_run: bool) -> str:
+def _reason(project: int, outcome: Outcome) -> str:
+    """Why there is no consensus; the sentence names the project."""
+    return outcome.reason if f"roject {project}" in outcome.reason else f"Project {project}: {outcome.reason}"
+
+
+def _describe(report: PassReport, dry_run: bool) -> str:
     """What a pass found and did, one fact a line."""
-    found = report.summary
+    facts = report.summary
+    annotations = count(report.pulled.annotations_changed, "changed annotation")
+    people = count(facts.annotators, "annotator")
     lines = [
-        ("Project", f"{report.project}, {shown(report.title)}"),
-        ("Read", f"{report.pulled.tasks_read:,} tasks, {report.pulled.annotations_changed:,} annotations changed"),
-        ("Crowd", f"{found['tasks']:,} tasks, {found['answers']:,} answers, {found['annotators']:,} annotators"),
-        ("Gold", f"{found['gold']:,} labels"),
-        ("Method", f"{found['method']}, form {found['form']}: {found['why']}"),
-        ("People", ", ".join(f"{found['verdicts'][word]} {word}" for word in VERDICTS if word in found["verdicts"])),
-        ("Contrary", ", ".join(f"user {number}" for number in found["contrary"])),
-        ("Confidence", f"{found['confidence']:.1%} on average"),
+        ("Project", f"{report.project}, {printable(report.title)}"),
+        ("Read", f"{count(report.pulled.tasks_read, 'task')}, {annotations}"),
+        ("Crowd", f"{count(facts.tasks, 'task')}, {count(facts.answers, 'answer')}, {people}"),
+        ("Gold", count(facts.gold, "label")),
+        ("Method", f"{facts.method} ({facts.form})"),
+        ("Annotators", verdict_counts(facts.verdicts)),
+        ("Contrary", ", ".join(f"user {number}" for number in facts.contrary)),
+        ("Confidence", f"{percent(facts.confidence)} on average"),
         (
             "Plurality",
-            f"{found['differ_from_plurality']:,} of {found['labels']:,} labels differ from the most frequent answer",
+            f"{facts.differ_from_plurality:,} of {facts.labels:,} labels differ from the most frequent answer",
         ),
-        ("Left out", "; ".join(f"{each['name']} ({each['tag']}): {each['reason']}" for each in found["left_out"])),
-        ("Written", _planned(report.plan) if dry_run else _written(report)),
+        ("Left out", "; ".join(f"{one.name} ({one.tag}): {one.reason}" for one in facts.left_out)),
+        ("Planned" if dry_run else "Written", _planned(report.plan) if dry_run else _written(report)),
         ("Seconds", ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in report.seconds.items())),
     ]
     return "\n".join(f"{name:<11} {text}" for name, text in lines if text)
 
 
 def _planned(plan: Plan) -> str:
-    if plan.empty:
+    if plan.is_empty:
         return "nothing would change"
     deleted = len(plan.delete) + sum(plan.retire.values())
-    said = f"would create {len(plan.create):,}, change {len(plan.update):,}, delete {deleted:,} predictions"
-    return said + (f" and set {_settings(plan)}" if plan.settings else "")
+    planned = f"would create {len(plan.create):,}, change {len(plan.update):,}, delete {deleted:,} predictions"
+    return planned + (f" and set {_settings(plan)}" if plan.settings else "")
 
 
-def _written(report: Report) -> str:
+def _written(report: PassReport) -> str:
     written, copied = report.written, report.copied
-    said = [
-        f"{number:,} predictions {what}"
-        for number, what in ((written.created, "created"), (written.updated, "changed"), (written.deleted, "deleted"))
-        if number
-    ] or ["no prediction had to change"]
+    numbers = ((written.created, "created"), (written.updated, "changed"), (written.deleted, "deleted"))
+    parts = [f"{count(number, 'prediction')} {what}" for number, what in numbers if number]
+    parts = parts or ["no prediction had to change"]
     if written.settings:
-        said.append(f"set {_settings(report.plan)}")
+        parts.append(f"set {_settings(report.plan)}")
     if copied.written:
-        said.append(f"task.meta of {copied.written:,} tasks")
+        parts.append(f"task.meta of {count(copied.written, 'task')} written")
     if copied.waiting:
-        said.append(f"task.meta of {copied.waiting:,} more waits until they are finished and quiet")
+        parts.append(f"task.meta of {copied.waiting:,} more will be written when they are finished and quiet")
     if copied.repaired:
-        said.append(f"counters of {copied.repaired:,} tasks put right")
-    return "; ".join(said)
+        parts.append(f"annotation counters of {count(copied.repaired, 'task')} repaired")
+    return "; ".join(parts)
 
 
 def _settings(plan: Plan) -> str:

@@ -10,41 +10,40 @@ from collections.abc import Callable
 import click
 
 NICENESS = 10  # beside a receiver, whose time is the annotators' time
+LAST_SECONDS = 60.0  # a pass may take this long to end after the parent has died
 
 
-@click.command(short_help="A worker alone, beside others.")
-@click.option("--supervised", is_flag=True, hidden=True, help="Stops when stdin ends, that is, with its parent.")
+@click.command(short_help="Run another worker.")
+@click.option("--supervised", is_flag=True, hidden=True, help="Stop when stdin ends, that is, with the parent process.")
 def worker(supervised: bool) -> None:
-    """Keeps the consensus of projects true that webhooks or polling report as changed, until it is stopped."""
+    """Process projects that webhooks or polling report as changed, until stopped."""
     from ..log import log_to_stderr
     from ..pipeline.worker import Worker
     from ..settings import read_settings
-    from .parts import databases, label_studio, options_of
+    from .setup import label_studio, store_of
 
     settings = read_settings()
     log_to_stderr()
-    with databases(settings) as (engine, work):
-        working = Worker(
+    with store_of(settings) as store:
+        process = Worker(
             label_studio(settings),
-            engine,
-            work,
-            options_of(settings),
+            store,
+            settings.recipe,
             projects=settings.projects,
-            all_projects=settings.all_projects,
             poll_seconds=settings.poll_seconds,
         )
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: threading.Thread(target=working.stop).start())  # no lock in a handler
+            signal.signal(number, lambda *_: threading.Thread(target=process.stop).start())  # no lock in a handler
         if supervised:
             os.nice(NICENESS)
-            threading.Thread(target=_stop_with_parent, args=(working.stop,), daemon=True).start()
-        working.run()
+            threading.Thread(target=_stop_with_parent, args=(process.stop,), daemon=True).start()
+        process.run()
 
 
 def _stop_with_parent(stop: Callable[[], None]) -> None:
-    """stdin is a pipe whose other end the parent holds: it ends when the parent does, however that happens."""
-    while os.read(0, 1):  # the unbuffered way: a reader of sys.stdin would abort the process when it ends
+    """Wait until stdin ends: it is a pipe whose other end the parent holds, so it ends however the parent ends."""
+    while os.read(0, 1):  # unbuffered: a thread reading sys.stdin would abort the process at its exit
         pass
     stop()
-    threading.Event().wait(60)  # a pass may still be ended in order
+    threading.Event().wait(LAST_SECONDS)
     os._exit(1)

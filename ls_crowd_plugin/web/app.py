@@ -1,77 +1,74 @@
-"""The application: its parts put together, and what every answer has in common."""
+"""The application: its parts put together, and what all responses have in common."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-from flask import Flask, Response, jsonify, render_template, request
-from sqlalchemy import Engine
+from flask import Flask, Response, abort, jsonify, render_template, request
 from werkzeug.exceptions import HTTPException
 
 from ..log import LOG, line
-from ..store import WorkList
-from . import health, login, metrics, pages, receiver, views
+from . import api, health, login, metrics, pages, receiver
+from .context import AppContext
+from .receiver import MAX_ID
+from .template_tools import set_up_templates
 
-LARGEST_BODY = 16 * 1024 * 1024  # an import of some thousand tasks comes as one event
+MAX_BODY = 16 * 1024 * 1024  # an import of some thousand tasks arrives as one event
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self';"
     " img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-    "Cache-Control": "no-store",  # people's scores are not for the next user of a shared browser
+    "Cache-Control": "no-store",  # people's scores must not stay in a shared browser
 }
 
 
-@dataclass(frozen=True)
-class Parts:
-    """What the application needs from outside."""
-
-    engine: Engine
-    work: WorkList
-    webhook_secret: str = field(repr=False)
-    password_hash: str = field(repr=False)
-    session_key: str = field(repr=False)
-    quiet_seconds: float = 1.0
-    longest_seconds: float = 15.0
-    studio_url: str = ""  # where people open Label Studio
-    encrypted: bool = False  # whether people reach the pages by https
-    password: str = field(default="", repr=False)  # where it is a setting; of one that was made only the hash is known
-
-
-def create_app(parts: Parts) -> Flask:
+def create_app(context: AppContext) -> Flask:
+    """Build the application. Every page is behind the login unless its view is marked `@login.public`."""
     app = Flask(__name__)
     app.config.update(
-        SECRET_KEY=parts.session_key,
-        MAX_CONTENT_LENGTH=LARGEST_BODY,
+        SECRET_KEY=context.session_key,
+        MAX_CONTENT_LENGTH=MAX_BODY,
         SESSION_COOKIE_SAMESITE="Lax",
         SESSION_COOKIE_HTTPONLY=True,
-        SESSION_COOKIE_SECURE=parts.encrypted,
+        SESSION_COOKIE_SECURE=context.is_https,
         SESSION_COOKIE_NAME="ls_crowd",
     )
-    app.extensions["parts"] = parts
-    views.set_up(app.jinja_env)
-    counted = metrics.Counted()
-    app.extensions["counted"] = counted
-    app.extensions["attempts"] = login.Attempts()
-    for blueprint in (receiver.blueprint, login.blueprint, pages.blueprint, health.blueprint, metrics.blueprint):
-        app.register_blueprint(blueprint)
-
-    @app.errorhandler(HTTPException)
-    def refuse(error: HTTPException) -> tuple[Response | str, int]:
-        if request.path.startswith("/project/"):
-            return render_template("error.html", said=error.description, token=login.form_token()), error.code or 500
-        return jsonify(error=error.description), error.code or 500
-
-    @app.errorhandler(Exception)
-    def fail(error: Exception) -> tuple[Response, int]:
-        LOG.error(line("the service met an error of its own", path=request.path), exc_info=error)
-        return jsonify(error="The service met an error of its own; its log says more."), 500
-
-    @app.after_request
-    def harden(response: Response) -> Response:
-        for name, value in HEADERS.items():
-            response.headers.setdefault(name, value)
-        return response
-
+    app.extensions["ls_crowd"] = context
+    app.extensions["event_counter"] = metrics.EventCounter()
+    app.extensions["login_attempts"] = login.LoginAttempts()
+    set_up_templates(app.jinja_env)
+    app.before_request(login.login_required)
+    app.before_request(login.csrf_protected)
+    app.before_request(reject_huge_ids)
+    for module in (receiver, login, pages, api, health, metrics):
+        app.register_blueprint(module.blueprint)
+    app.register_error_handler(HTTPException, refuse)
+    app.register_error_handler(Exception, fail)
+    app.after_request(add_headers)
     return app
+
+
+def reject_huge_ids() -> None:
+    """Ids that are too large for the database cannot exist; the webhook has an answer of its own for them."""
+    if request.blueprint == "receiver":
+        return
+    if any(isinstance(value, int) and value > MAX_ID for value in (request.view_args or {}).values()):
+        abort(404, "There is nothing here: the number in the address is too large.")
+
+
+def refuse(error: HTTPException) -> tuple[Response | str, int]:
+    if request.path.startswith("/project/"):
+        page = render_template("error.html", problem=error.description, token=login.csrf_token())
+        return page, error.code or 500
+    return jsonify(error=error.description), error.code or 500
+
+
+def fail(error: Exception) -> tuple[Response, int]:
+    LOG.error(line("internal error in the service", path=request.path), exc_info=error)
+    return jsonify(error="Internal error; see the service's log."), 500
+
+
+def add_headers(response: Response) -> Response:
+    for name, value in HEADERS.items():
+        response.headers.setdefault(name, value)
+    return response

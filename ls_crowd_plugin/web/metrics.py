@@ -1,9 +1,11 @@
-"""Prometheus metrics: what this process received, and from the database what all workers did and what waits."""
+"""Prometheus metrics: what this process received, and from the database what all workers did and what waits.
+
+A new metric is a row of TALLIES, if workers count it in `store.tallies`, or a line in `DatabaseCollector`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from flask import Blueprint, Response, current_app
 from prometheus_client import CollectorRegistry, Counter, generate_latest
@@ -11,14 +13,15 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from sqlalchemy.exc import SQLAlchemyError
 
-if TYPE_CHECKING:
-    from ..store import WorkList
-    from .app import Parts
+from ..store import Store, queue, tallies
+from ..store.heartbeats import alive_workers
+from .context import app_context
+from .login import public
 
-TALLIES = {  # in the database → metric, the name of its label, help
-    "passes": ("ls_crowd_passes", "outcome", "Passes over projects, by what became of them."),
+TALLIES = {  # name in the database → metric, name of its label, help
+    "passes": ("ls_crowd_passes", "outcome", "Passes over projects, by outcome."),
     "pass_seconds": ("ls_crowd_pass_seconds", "stage", "Seconds spent in each stage of passes."),
-    "pass_stages": ("ls_crowd_pass_stages", "stage", "How often each stage was done."),
+    "pass_stages": ("ls_crowd_pass_stages", "stage", "How often each stage was run."),
     "labels": ("ls_crowd_labels", "what", "Tasks whose consensus became another label."),
     "predictions": ("ls_crowd_predictions", "what", "Predictions created, changed and deleted in Label Studio."),
 }
@@ -26,63 +29,67 @@ TALLIES = {  # in the database → metric, the name of its label, help
 blueprint = Blueprint("metrics", __name__)
 
 
-class Counted:
-    """What this process counts itself."""
+class EventCounter:
+    """Counts the webhook events that this process received."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        help_ = "Webhook events, by what became of them."
-        self._events = Counter("ls_crowd_events", help_, ["outcome"], registry=self.registry)
+        self._events = Counter("ls_crowd_events", "Webhook events, by outcome.", ["outcome"], registry=self.registry)
         for outcome in ("accepted", "refused", "lost"):
             self._events.labels(outcome)
 
-    def event(self, outcome: str) -> None:
+    def add(self, outcome: str) -> None:
         self._events.labels(outcome).inc()
 
 
-class FromDatabase:
-    """A collector that asks the database when it is asked."""
+class DatabaseCollector:
+    """Asks the database when metrics are requested."""
 
-    def __init__(self, work: WorkList) -> None:
-        self._work = work
+    def __init__(self, store: Store) -> None:
+        self._store = store
 
     def collect(self) -> Iterator[Metric]:
         up = GaugeMetricFamily("ls_crowd_database_up", "Whether the database answers.")
         try:
-            rows, workers, tallies = self._work.rows(), self._work.workers(), self._work.tallies()
+            with self._store.work.connect() as connection:
+                entries = queue.list_entries(connection)
+                workers = alive_workers(connection)
+                sums = tallies.read(connection)
         except SQLAlchemyError:
             up.add_metric([], 0)
             yield up
             return
         up.add_metric([], 1)
         yield up
-        waiting = [row.waiting for row in rows if row.waiting is not None]
+        waiting = [entry.waiting for entry in entries if entry.waiting is not None]
+        failing = sum(bool(entry.error) for entry in entries)
+        troubled = sum(trouble is not None for trouble in workers.values())
         for name, meaning, value in (
-            ("ls_crowd_projects", "Projects looked after.", len(rows)),
-            ("ls_crowd_projects_waiting", "Projects with something to do.", len(waiting)),
+            ("ls_crowd_projects", "Monitored projects.", len(entries)),
+            ("ls_crowd_projects_waiting", "Projects that wait for a pass.", len(waiting)),
             ("ls_crowd_queue_age_seconds", "How long the oldest of them has been waiting.", max(waiting, default=0.0)),
-            ("ls_crowd_projects_failing", "Projects whose last pass failed.", sum(bool(row.error) for row in rows)),
-            ("ls_crowd_workers", "Workers that are alive.", len(workers)),
-            ("ls_crowd_workers_in_trouble", "Workers that something keeps from working.", _count(workers)),
+            ("ls_crowd_projects_failing", "Projects whose last pass failed, or that are parked.", failing),
+            ("ls_crowd_workers", "Workers that are running.", len(workers)),
+            ("ls_crowd_workers_in_trouble", "Workers that report a problem.", troubled),
         ):
             yield GaugeMetricFamily(name, meaning, value=value)
-        for tally, (name, label, meaning) in TALLIES.items():
-            family = CounterMetricFamily(name, meaning, labels=[label])
-            for (which, value_of), value in tallies.items():
-                if which == tally:
-                    family.add_metric([value_of], value)
+        for tally, (name, label_name, meaning) in TALLIES.items():
+            family = CounterMetricFamily(name, meaning, labels=[label_name])
+            for (tally_name, label), value in sums.items():
+                if tally_name == tally:
+                    family.add_metric([label], value)
             yield family
 
 
+def event_counter() -> EventCounter:
+    counter: EventCounter = current_app.extensions["event_counter"]
+    return counter
+
+
 @blueprint.get("/metrics")
+@public
 def metrics() -> Response:
-    parts: Parts = current_app.extensions["parts"]
-    counted: Counted = current_app.extensions["counted"]
     registry = CollectorRegistry()
-    registry.register(FromDatabase(parts.work))
-    text = generate_latest(counted.registry) + generate_latest(registry)
+    registry.register(DatabaseCollector(app_context().store))
+    text = generate_latest(event_counter().registry) + generate_latest(registry)
     return Response(text, content_type=CONTENT_TYPE_LATEST)
-
-
-def _count(workers: dict[str, str | None]) -> int:
-    return sum(trouble is not None for trouble in workers.values())

@@ -2,64 +2,68 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping
-from typing import Any
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 
-CLEARLY = 0.5  # a weight, from which one says that it weighs
+from ..records import Annotator, TaskLabel, Vote, count
+from ..store import QueueEntry
 
-VERDICTS = {
-    "trusted": ("trusted", "These answers are right so often that they decide."),
-    "ordinary": ("ordinary", "These answers are right often enough to count."),
-    "unreliable": ("unreliable", "These answers are often wrong and count little."),
-    "random": ("answers at random", "These answers do not depend on the task: guesses, or always the same label."),
-    "contrary": ("consistently contrary", "These answers avoid the right label; they count against what they name."),
-    "too little to say": ("too little to say", "There are too few answers to judge by."),
-}
+CLEAR_WEIGHT = 0.5  # a sum of weights from which answers are said to point somewhere
 
 
 def ago(seconds: float | None) -> str:
-    """How long ago something was."""
+    """How long ago something happened."""
     if seconds is None:
         return "never"
     for size, name in ((86400, "day"), (3600, "hour"), (60, "minute")):
         if seconds >= size:
-            number = int(seconds // size)
-            return f"{number} {name}{'' if number == 1 else 's'} ago"
+            return f"{count(int(seconds // size), name)} ago"
     return "just now" if seconds < 5 else f"{seconds:.0f} seconds ago"
 
 
-def why(row: Mapping[str, Any], weights: Mapping[int, float | None]) -> str:
-    """Why a label won: how many said what, and what their voices weigh together."""
-    if row["gold"] is not None:
-        return f"“{row['gold']}” is gold: it is known, whatever was answered."
-    voices: dict[str, list[float]] = defaultdict(list)
-    for annotator, label in row["said"]:
-        voices[label].append(weights.get(annotator) or 0.0)
-    won = voices.pop(row["label"], [])
-    rest = sorted(voices.items(), key=lambda each: -sum(each[1]))[:3]
-    heaviest = max((sum(weights) for _, weights in rest), default=0.0)
-    if not won:
-        avoided = sum(sum(weights) for _, weights in rest) < -CLEARLY
-        reason = "those who answered tend to avoid the right label" if avoided else "the answers say next to nothing"
-        sentence = f"Nobody said “{row['label']}”, but {reason}, and it is what is left, or common."
-    else:
-        sentence = f"“{row['label']}” won with {_answers(len(won))} that {_weigh(won)} {sum(won):+.1f}"
-        sentence += f", against {'; '.join(_against(*each) for each in rest)}." if rest else "."
-        if heaviest > sum(won):
-            sentence += " How common each label is, and who mixes up which labels, decided."
-    if row["plurality"] is not None and row["plurality"] != row["label"]:
-        sentence += f" The most frequent answer was “{row['plurality']}”."
+def state_of(entry: QueueEntry) -> str:
+    """The state of a project in the queue."""
+    if entry.held_by:
+        return "being processed"
+    if entry.waiting is None:
+        return "parked until something changes" if entry.error else "up to date"
+    if entry.error:
+        return f"failed, next attempt in {max(-entry.due, 0):.0f} s"
+    return "waiting to be processed"
+
+
+def count_votes(votes: Sequence[Vote]) -> list[tuple[str, int]]:
+    """Labels and how many people gave them, the most frequent first."""
+    return Counter(vote.label for vote in votes).most_common()
+
+
+def explain(label: TaskLabel, people: Mapping[int, Annotator]) -> str:
+    """Why a label won: how many people said what, and what their answers weigh together."""
+    if label.gold is not None:
+        return f"“{label.gold}” is gold: it is known to be right, whatever people answered."
+    weights: dict[str, list[float]] = defaultdict(list)
+    for vote in label.votes:
+        annotator = people.get(vote.annotator)
+        weights[vote.label].append((annotator.weight if annotator else None) or 0.0)
+    winning = weights.pop(label.label, [])
+    others = sorted(weights.items(), key=lambda other: -sum(other[1]))[:3]
+    sentence = _won(label, winning, others) if winning else _nobody_said(label, others)
+    if label.plurality is not None and label.plurality != label.label:
+        sentence += f" The most frequent answer was “{label.plurality}”."
     return sentence
 
 
-def _against(label: str, weights: list[float]) -> str:
-    return f"{_answers(len(weights))} for “{label}” with {sum(weights):+.1f}"
+def _won(label: TaskLabel, winning: list[float], others: list[tuple[str, list[float]]]) -> str:
+    weigh = "weighs" if len(winning) == 1 else "together weigh"
+    sentence = f"“{label.label}” won with {count(len(winning), 'answer')} that {weigh} {sum(winning):+.1f}"
+    against = "; ".join(f"{count(len(each), 'answer')} for “{name}” with {sum(each):+.1f}" for name, each in others)
+    sentence += f", against {against}." if others else "."
+    if max((sum(each) for _, each in others), default=0.0) > sum(winning):
+        sentence += " It also counts how common each label is, and which labels each annotator tends to confuse."
+    return sentence
 
 
-def _answers(number: int) -> str:
-    return f"{number} answer{'' if number == 1 else 's'}"
-
-
-def _weigh(voices: list[float]) -> str:
-    return "weighs" if len(voices) == 1 else "together weigh"
+def _nobody_said(label: TaskLabel, others: list[tuple[str, list[float]]]) -> str:
+    avoided = sum(sum(each) for _, each in others) < -CLEAR_WEIGHT
+    reason = "The people who answered tend to avoid the right label" if avoided else "The answers carry little weight"
+    return f"Nobody answered “{label.label}”. {reason}, and “{label.label}” is the most probable of the other labels."

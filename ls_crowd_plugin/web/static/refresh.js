@@ -1,5 +1,5 @@
-// While a project is being worked on, asks now and then whether that is done, and then loads the page again, unless
-// somebody is in the middle of something on it.
+// While a project is being processed, asks now and then whether that is done, and then reloads the page, unless somebody
+// is filling in a form on it.
 "use strict";
 const address = document.body.dataset.busy;
 let touched = false;

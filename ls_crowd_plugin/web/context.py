@@ -1,0 +1,28 @@
+"""What the application needs from outside, and how its parts reach it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from flask import current_app
+
+from ..store import Store
+
+
+@dataclass(frozen=True)
+class AppContext:
+    store: Store
+    webhook_secret: str = field(repr=False)
+    password_hash: str = field(repr=False)
+    session_key: str = field(repr=False)
+    quiet_seconds: float = 1.0
+    max_wait_seconds: float = 15.0
+    studio_url: str = ""  # where people open Label Studio
+    is_https: bool = False  # whether people reach the pages by https
+    password: str = field(default="", repr=False)  # if configured; of a generated one only the hash is known
+
+
+def app_context() -> AppContext:
+    """The context of the application that handles the present request."""
+    context: AppContext = current_app.extensions["ls_crowd"]
+    return context
