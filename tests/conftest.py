@@ -6,6 +6,7 @@ import csv
 import os
 import secrets
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -16,23 +17,26 @@ from pathlib import Path
 import pytest
 from flask.testing import FlaskClient
 from hypothesis import settings
-from proxy import Proxy
-from service import PASSWORD, SECRET
-from sqlalchemy import Engine
+from jinja2.bccache import Bucket, BytecodeCache
+from sqlalchemy import event
 from werkzeug.security import generate_password_hash
 
 from ls_crowd_plugin.demo.server import Server
 from ls_crowd_plugin.labelstudio import Http
-from ls_crowd_plugin.store import WorkList, open_database, open_work_list
+from ls_crowd_plugin.store import Store, open_store
 from ls_crowd_plugin.web import create_app
-from ls_crowd_plugin.web.app import Parts
+from ls_crowd_plugin.web.context import AppContext
+from tests.support.examples import MAX_QUICK_EXAMPLES
+from tests.support.proxy import Proxy
+from tests.support.service import PASSWORD, SECRET
 
 WriteCsv = Callable[[str, Iterable[Sequence[str]]], Path]
 RunCommand = Callable[..., "subprocess.CompletedProcess[str]"]
 
-# A machine that is busy with other things is no failure of a test.
+# A busy machine does not make a test fail. `make quick` tries fewer examples.
 settings.register_profile("patient", deadline=None)
-settings.load_profile("patient")
+settings.register_profile("quick", deadline=None, max_examples=MAX_QUICK_EXAMPLES)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "patient"))
 
 # Label Studio is installed here once; the first time takes minutes, so it begins before the first test.
 STUDIO_HOME = Path(__file__).parent.parent / ".label-studio"
@@ -55,7 +59,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def _turn(item: pytest.Item) -> int:
     if not _needs_studio(item):
         return 1
-    return 0 if item.path.name == "test_label_studio_service.py" else 2
+    return 0 if item.path.name == "test_service.py" else 2
 
 
 def _needs_studio(item: pytest.Item) -> bool:
@@ -96,7 +100,7 @@ def proxy_server(label_studio: Server) -> Iterator[Proxy]:
 def proxy(proxy_server: Proxy) -> Proxy:
     """The proxy, as if nothing had ever gone through it."""
     proxy_server.fault, proxy_server.after = (lambda _: ""), (lambda _: None)
-    proxy_server.passed.clear()
+    proxy_server.requests.clear()
     return proxy_server
 
 
@@ -108,6 +112,8 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str
         from pgserver.postgres_server import get_server
 
         server = get_server(tmp_path_factory.mktemp("postgres") / "data")
+    server.psql("ALTER SYSTEM SET fsync = off")  # it does not have to survive a power cut
+    server.psql("SELECT pg_reload_conf()")
 
     def make(name: str) -> str:
         server.psql(f"CREATE DATABASE {name}")
@@ -117,7 +123,17 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str
     server.cleanup()
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture
+def store(request: pytest.FixtureRequest, database_url: str) -> Iterator[Store]:
+    """An empty store in a database of either kind."""
+    if database_url.startswith("sqlite"):
+        yield request.getfixturevalue("sqlite_store")
+        return
+    with open_store(database_url) as opened:
+        yield opened
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """An empty database of either kind."""
     if request.param == "sqlite":
@@ -125,27 +141,64 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return str(request.getfixturevalue("postgres")(f"test_{secrets.token_hex(6)}"))
 
 
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    """An empty SQLite database."""
-    opened = open_database(f"sqlite:///{tmp_path / 'crowd.db'}")
-    yield opened
-    opened.dispose()
+@pytest.fixture(scope="session")
+def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the two SQLite files of an empty store: they are copied faster than created."""
+    folder = tmp_path_factory.mktemp("empty-store")
+    with open_store(f"sqlite:///{folder / 'crowd.db'}"):
+        pass
+    return folder
 
 
 @pytest.fixture
-def parts(database_url: str) -> Iterator[Parts]:
-    """What the service's application is made of, with an empty database."""
-    engine, work = open_database(database_url), open_work_list(database_url)
-    password = generate_password_hash(PASSWORD, "pbkdf2:sha256:1000")
-    yield Parts(engine, WorkList(work), SECRET, password, "key", 1.0, 15.0, studio_url="http://studio.example")
-    engine.dispose()
-    work.dispose()
+def sqlite_store(empty_store: Path, tmp_path: Path) -> Iterator[Store]:
+    """An empty store in SQLite that does not wait for the disk."""
+    shutil.copytree(empty_store, tmp_path, dirs_exist_ok=True)
+    with open_store(f"sqlite:///{tmp_path / 'crowd.db'}") as opened:
+        for engine in (opened.data, opened.work):
+            event.listen(engine, "connect", _do_not_wait)
+            engine.dispose()
+        yield opened
+
+
+def _do_not_wait(connection: sqlite3.Connection, _: object) -> None:
+    connection.execute("PRAGMA synchronous=OFF")
 
 
 @pytest.fixture
-def client(parts: Parts) -> FlaskClient:
-    return create_app(parts).test_client()
+def app_context(store: Store) -> AppContext:
+    """What the service's application needs, with an empty database."""
+    return AppContext(
+        store=store,
+        webhook_secret=SECRET,
+        password_hash=generate_password_hash(PASSWORD, "pbkdf2:sha256:1000"),
+        session_key="key",
+        studio_url="http://studio.example",
+    )
+
+
+class CompiledTemplates(BytecodeCache):
+    """Templates are compiled once, not once for every test's application."""
+
+    def __init__(self) -> None:
+        self._compiled: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        if bucket.key in self._compiled:
+            bucket.bytecode_from_string(self._compiled[bucket.key])
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self._compiled[bucket.key] = bucket.bytecode_to_string()
+
+
+COMPILED_TEMPLATES = CompiledTemplates()
+
+
+@pytest.fixture
+def client(app_context: AppContext) -> FlaskClient:
+    app = create_app(app_context)
+    app.jinja_env.bytecode_cache = COMPILED_TEMPLATES
+    return app.test_client()
 
 
 # Seven tasks, four annotators; `d` answers against the others. Gold knows two tasks.

@@ -1,0 +1,28 @@
+"""Array operations agree with plain Python."""
+
+from __future__ import annotations
+
+from math import exp, log
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ls_crowd_plugin.aggregation.arrays import group_sums, log_sum_exp, order_by
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3)), max_size=40))
+def test_the_order_is_the_stable_order_by_both_keys(pairs: list[tuple[int, int]]) -> None:
+    major = np.array([major for major, _ in pairs], np.int32)
+    minor = np.array([minor for _, minor in pairs], np.int32)
+    assert order_by(major, minor, 6, 4).tolist() == sorted(range(len(pairs)), key=pairs.__getitem__)
+
+
+def test_values_are_summed_by_group() -> None:
+    assert group_sums(np.array([1, 0, 1]), np.array([0.5, 2.0, 1.0]), 3).tolist() == [2.0, 1.5, 0.0]
+
+
+def test_sums_of_exponentials_do_not_overflow() -> None:
+    rows = np.array([[0.0, 1.0], [1000.0, 1000.0]])
+    assert log_sum_exp(rows).tolist() == pytest.approx([log(1 + exp(1)), 1000 + log(2)])

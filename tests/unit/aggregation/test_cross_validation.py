@@ -1,0 +1,121 @@
+"""Cross-validation on gold: fits never see the gold labels they are judged by."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ls_crowd_plugin.aggregation.answers import Answers
+from ls_crowd_plugin.aggregation.cross_validation import (
+    FOLDS,
+    correctness,
+    cross_validate,
+    held_out_posteriors,
+    judge_by_gold,
+)
+from ls_crowd_plugin.aggregation.fit import Fit, Posterior
+from ls_crowd_plugin.aggregation.forms import OTHER_METHODS, Form
+from ls_crowd_plugin.aggregation.types import FitProgress
+from ls_crowd_plugin.aggregation.weighted import fit_plurality
+from tests.support.crowds import encode_rows, ignore_progress
+
+
+def crowd(tasks: int = 24, gold: int = 10) -> Answers:
+    """Yes/no tasks that three people answer right and two wrong; some have gold."""
+    truth = {task: "ny"[task % 2] for task in range(tasks)}
+    wrong = {"n": "y", "y": "n"}
+    rows = [(task, name, label) for task, label in truth.items() for name in "abc"]
+    rows += [(task, name, wrong[label]) for task, label in truth.items() for name in "de"]
+    return encode_rows(rows, gold={task: truth[task] for task in range(gold)})
+
+
+def test_every_gold_label_is_hidden_once_from_a_fit_that_sees_the_others() -> None:
+    answers = crowd()
+    seen: list[set[int]] = []
+
+    def spy(table: Answers, progress: FitProgress) -> Fit:
+        seen.append(set(np.flatnonzero(table.has_gold).tolist()))
+        return fit_plurality(table, progress)
+
+    held_out_posteriors(answers, answers, {"spy": Form("", spy)}, 0, ignore_progress)
+    hidden = [set(range(10)) - visible for visible in seen]
+    assert len(hidden) == FOLDS
+    assert sorted(item for fold in hidden for item in fold) == list(range(10))
+
+
+def test_held_out_posteriors_are_those_of_the_fit_that_did_not_see_the_label() -> None:
+    answers = crowd()
+
+    def marked(table: Answers, progress: FitProgress) -> Fit:
+        """A fit whose probabilities say how many gold labels it saw, and 1 for gold items that it saw."""
+        fit = fit_plurality(table, progress)
+        options = np.where(table.has_gold[table.option_item], 1.0, table.has_gold.sum() / 100)
+        return replace(fit, posterior=Posterior(options, fit.posterior.unchosen))
+
+    posterior = held_out_posteriors(answers, answers, {"marked": Form("", marked)}, 0, ignore_progress)["marked"]
+    of_gold = answers.has_gold[answers.option_item]
+    assert set(posterior.options[of_gold].tolist()) == {0.07, 0.08}  # ten gold labels in four folds
+    assert set(posterior.options[~of_gold].tolist()) == {0.0}
+
+
+def test_without_gold_there_is_nothing_to_hold_out() -> None:
+    assert cross_validate(crowd(gold=0), OTHER_METHODS, {"plu": 1.0}, 0, ignore_progress) is None
+
+
+def test_held_out_posteriors_of_an_average_are_averaged() -> None:
+    answers, weights = crowd(), {"plu": 0.25, "neg": 0.75}
+    forms = {name: OTHER_METHODS[name] for name in weights}
+    held_out = cross_validate(answers, forms, weights, 0, ignore_progress)
+    assert held_out is not None
+    single = held_out_posteriors(answers, answers, forms, 0, ignore_progress)
+    expected = 0.25 * single["plu"].options + 0.75 * single["neg"].options
+    assert held_out.posterior.options == pytest.approx(expected)
+
+
+def constant_form(label: str) -> Form:
+    """A form that is certain of one label, whatever the answers."""
+
+    def fit(table: Answers, progress: FitProgress) -> Fit:
+        options = np.array([float(table.option_label(option) == label) for option in range(len(table.option_item))])
+        result = fit_plurality(table, progress)
+        return replace(result, posterior=Posterior(options, result.posterior.unchosen))
+
+    return Form(f"always {label}", fit)
+
+
+def test_a_form_that_is_clearly_better_on_gold_replaces_the_current_one() -> None:
+    forms = {"constant": constant_form("n"), "plu": OTHER_METHODS["plu"]}
+    judgement = judge_by_gold(crowd(), forms, "constant", {"constant": 1.0}, 0, ignore_progress)
+    assert judgement.best == "plu"
+    assert judgement.accuracy == {"constant": 0.5, "plu": 1.0}
+    assert judgement.items == 10
+
+
+def test_the_current_form_stays_if_nothing_is_clearly_better() -> None:
+    forms = {"plu": OTHER_METHODS["plu"], "neg": OTHER_METHODS["neg"]}
+    assert judge_by_gold(crowd(), forms, "neg", {"neg": 1.0}, 0, ignore_progress).best == "neg"
+    assert judge_by_gold(crowd(), forms, "plu", {"plu": 1.0}, 0, ignore_progress).best == "plu"
+
+
+def test_a_lead_within_one_standard_error_is_not_enough() -> None:
+    """Of three gold tasks, `y` is right on two and `n` on one: a lead of 1/3 with a standard error of 2/3."""
+    rows = [(task, name, label) for task in range(3) for name, label in (("a", "n"), ("b", "y"))]
+    answers = encode_rows(rows, gold={0: "n", 1: "y", 2: "y"})
+    forms = {"n": constant_form("n"), "y": constant_form("y")}
+    assert judge_by_gold(answers, forms, "n", {"n": 1.0}, 0, ignore_progress).best == "n"
+
+
+def test_a_tie_counts_as_its_share() -> None:
+    answers = encode_rows([("t", "a", 0), ("t", "b", 1)], gold={"t": 0}, label_set=range(4))
+    items = np.array([0])
+    for options, unchosen, expected in [
+        ([0.6, 0.2], 0.1, 1.0),
+        ([0.2, 0.6], 0.1, 0.0),
+        ([0.4, 0.4], 0.1, 0.5),
+        ([0.25, 0.25], 0.25, 0.25),
+        ([0.1, 0.1], 0.4, 0.0),
+    ]:
+        posterior = Posterior(np.array(options), np.array([unchosen]))
+        assert correctness(answers, posterior, items).tolist() == [expected]
