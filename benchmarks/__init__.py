@@ -1,1 +1,1 @@
-"""Measurements of the aggregation methods, each one command that prints a table."""
+"""Measurements of accuracy and speed; each module is a command that prints tables."""

@@ -1,7 +1,7 @@
 """Crowds of boosted classifiers on UCI data, as in the paper's Tables 3, 8 and 9.
 
-An annotator is a boosted ensemble of shallow trees, each trained on a small random part of the data; the number of
-boosting stages makes it weak or strong, and one with no stage at all guesses. A task is a data sample.
+An annotator is a boosted ensemble of shallow trees, each trained on a small random part of the data. The number of
+boosting stages makes it weak or strong; without any stage it guesses. A task is a data sample.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 from sklearn.tree import DecisionTreeClassifier
 
-from ls_crowd_plugin.demo.crowds import SimulatedCrowd
-from ls_crowd_plugin.demo.drawing import model_answers
+from ls_crowd_plugin.demo import SimulatedCrowd
+from ls_crowd_plugin.demo.sampling import draw_answers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,8 +27,8 @@ Integers = npt.NDArray[np.int64]
 
 TASKS, PROBES, ANNOTATORS = 100, 10, 100
 STAGES = (0, 1, 2, 4, 8, 16, 32, 64, 128)
-CLASSIFIERS_PER_LEVEL = 8  # how many are trained to learn how accurate a number of stages makes them
-TRAINING_EXAMPLES = 1000  # at most, for speed
+CLASSIFIERS_PER_LEVEL = 8  # trained to estimate the accuracy that a number of stages gives
+MAX_TRAINING_EXAMPLES = 1000  # for speed
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class Domain:
     classes: Integers  # [samples] 0 .. count - 1
     count: int
     tree_depth: int
-    tree_examples: int  # each tree sees that many; few and shallow where the problem is easy, so that weak means weak
+    tree_examples: int  # per tree; few, and shallow trees, where the problem is easy, so that weak annotators are weak
 
 
 def read_domain(folder: Path, table: int) -> Domain:
-    """Table 3: Pen Digits, odd digits only; Table 8: Dermatology; Table 9: Vowel."""
+    """Read the data of a table: 3 is Pen Digits (odd digits only), 8 Dermatology, 9 Vowel."""
     if table == 3:
         digits = np.loadtxt(folder / "pendigits.tra", delimiter=",")
         odd = digits[digits[:, -1] % 2 == 1]
@@ -59,7 +59,7 @@ def read_domain(folder: Path, table: int) -> Domain:
 
 
 def level_accuracies(domain: Domain, seed: int) -> Floats:
-    """[levels, CLASSIFIERS_PER_LEVEL] accuracy in percent of classifiers of each number of stages."""
+    """Return the accuracy in percent [levels, CLASSIFIERS_PER_LEVEL] of classifiers with each number of stages."""
     generator = np.random.default_rng(seed)
     accuracies = np.full((len(STAGES), CLASSIFIERS_PER_LEVEL), 100 / domain.count)  # no stages: guessing
     for level, classifier in product(range(1, len(STAGES)), range(CLASSIFIERS_PER_LEVEL)):
@@ -70,23 +70,23 @@ def level_accuracies(domain: Domain, seed: int) -> Floats:
 
 
 def level_shares(accuracies: Floats, mean: float, variance: float) -> Floats:
-    """[levels] the shares of the levels nearest to even that give the wanted mean and variance of accuracy.
+    """Return the most even shares [levels] of the levels that give this mean and variance of accuracy.
 
-    Maximum entropy under two moments: shares proportional to exp(tilt · moments), the tilt minimising the dual.
+    Maximum entropy under two moments: shares proportional to exp(tilt · moments), where the tilt minimises the dual.
     """
     scaled = accuracies / 100
     moments = np.stack([scaled.mean(axis=1), (scaled**2).mean(axis=1)], axis=1)  # [levels, 2]
-    wanted = np.array([mean / 100, (variance + mean**2) / 1e4])
+    target = np.array([mean / 100, (variance + mean**2) / 1e4])
 
     def dual(tilt: Floats) -> float:
-        # The last term keeps the tilt bounded where the wanted moments are out of reach.
-        return float(logsumexp(moments @ tilt) - wanted @ tilt + 1e-7 * tilt @ tilt)
+        # The last term keeps the tilt bounded where the target moments cannot be reached.
+        return float(logsumexp(moments @ tilt) - target @ tilt + 1e-7 * tilt @ tilt)
 
     return np.asarray(softmax(moments @ minimize(dual, np.zeros(2), method="Nelder-Mead").x))
 
 
 def boosted_crowd(domain: Domain, shares: Floats, seed: int) -> SimulatedCrowd:
-    """A fresh split of the data and a fresh crowd; everybody answers every task."""
+    """Draw a new split of the data and a new crowd; everybody answers every task."""
     generator = np.random.default_rng(seed)
     tasks, training = _split(generator, domain)
     # Systematic sampling: every level gets its share of the annotators, to within one of them.
@@ -107,9 +107,9 @@ def boosted_crowd(domain: Domain, shares: Floats, seed: int) -> SimulatedCrowd:
 
 
 def with_adversaries(crowd: SimulatedCrowd, share: float, seed: int) -> SimulatedCrowd:
-    """The same crowd with some annotators replaced by simple adversaries who could solve as much as the replaced.
+    """Replace some annotators by simple adversaries who solve as many tasks as those they replace.
 
-    Who solves a task with probability s is right with s + (1 − s)/K; so s = (accuracy·K − 1)/(K − 1).
+    An annotator who solves tasks with probability s is right with s + (1 − s)/K; so s = (accuracy·K − 1)/(K − 1).
     """
     generator = np.random.default_rng(seed)
     count = len(crowd.label_set)
@@ -118,9 +118,9 @@ def with_adversaries(crowd: SimulatedCrowd, share: float, seed: int) -> Simulate
     replaced = generator.permutation(ANNOTATORS)[: round(share * ANNOTATORS)]
     for annotator in replaced:
         accuracy = (answers[annotator] == truth).mean()
-        ability = max(0.0, (accuracy * count - 1) / (count - 1))
-        solved = generator.random(TASKS) < ability
-        answers[annotator] = model_answers(generator, truth, solved, np.ones(TASKS, bool), count)
+        solves = max(0.0, (accuracy * count - 1) / (count - 1))
+        solved = generator.random(TASKS) < solves
+        answers[annotator] = draw_answers(generator, truth, solved, np.ones(TASKS, bool), count)
     kinds: dict[Any, str] = {**crowd.kinds, **dict.fromkeys(replaced.tolist(), "adversary")}
     return SimulatedCrowd(
         crowd.tasks, crowd.annotators, answers.ravel(), crowd.truth, crowd.gold, crowd.label_set, kinds
@@ -128,7 +128,7 @@ def with_adversaries(crowd: SimulatedCrowd, share: float, seed: int) -> Simulate
 
 
 def accuracy_of_annotators(crowd: SimulatedCrowd) -> tuple[float, float]:
-    """Mean and variance, over annotators, of the percentage of tasks answered right."""
+    """Return mean and variance over annotators of the percentage of right answers."""
     truth = np.array([crowd.truth[task] for task in range(TASKS)])
     right = 100 * (np.array(crowd.labels).reshape(ANNOTATORS, TASKS) == truth).mean(axis=1)
     return float(right.mean()), float(right.var())
@@ -136,16 +136,16 @@ def accuracy_of_annotators(crowd: SimulatedCrowd) -> tuple[float, float]:
 
 def _split(generator: np.random.Generator, domain: Domain) -> tuple[Integers, Integers]:
     order = generator.permutation(len(domain.classes))
-    return order[:TASKS], order[TASKS : TASKS + TRAINING_EXAMPLES]
+    return order[:TASKS], order[TASKS : TASKS + MAX_TRAINING_EXAMPLES]
 
 
 def _classify(
     generator: np.random.Generator, domain: Domain, training: Integers, tasks: Integers, stages: int
 ) -> Integers:
-    """[T] what a newly trained ensemble answers: multi-class AdaBoost (SAMME), every tree on a weighted random part."""
+    """Return the answers [T] of a new ensemble: multi-class AdaBoost (SAMME), each tree on a weighted random part."""
     features, classes = domain.features[training], domain.classes[training]
     weights = np.full(len(classes), 1 / len(classes))
-    votes = generator.random((len(tasks), domain.count)) * 1e-9  # an ensemble of no stages guesses
+    votes = generator.random((len(tasks), domain.count)) * 1e-9  # an ensemble without stages guesses
     for _ in range(stages):
         part = generator.choice(len(classes), domain.tree_examples, p=weights)
         tree = DecisionTreeClassifier(
@@ -153,8 +153,8 @@ def _classify(
         ).fit(features[part], classes[part])
         missed = tree.predict(features) != classes
         error = float(np.clip(weights[missed].sum(), 1e-9, 1 - 1e-9))
-        say = max(np.log((1 - error) / error) + np.log(domain.count - 1), 1e-3)
-        weights *= np.exp(say * missed)
+        vote = max(np.log((1 - error) / error) + np.log(domain.count - 1), 1e-3)
+        weights *= np.exp(vote * missed)
         weights /= weights.sum()
-        votes[np.arange(len(tasks)), tree.predict(domain.features[tasks])] += say
+        votes[np.arange(len(tasks)), tree.predict(domain.features[tasks])] += vote
     return np.asarray(votes.argmax(axis=1))

@@ -1,6 +1,6 @@
 """Accuracy and calibration on a folder of real crowds, beside crowd-kit: python -m benchmarks.crowds FOLDER [--peers].
 
-Plurality (plu) is judged fairly: a tie counts as the chance of guessing right. All other methods stand as they are.
+For plurality (plu), a tie counts as the chance of guessing right. All other methods are judged by their labels.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ Row = dict[str, list["Floats"] | None]
 
 
 def main() -> None:
-    """Prints the tables."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.crowds", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("folder", type=Path, help="holds a subfolder per crowd, each with answers.csv and truth.csv")
+    parser.add_argument("folder", type=Path, help="has a subfolder per crowd with answers.csv and truth.csv")
     parser.add_argument("--gold-share", type=float, default=0.1, help="part of the truth to show as gold (default 0.1)")
     parser.add_argument("--draws", type=int, default=5, help="how often gold is drawn (default 5)")
     parser.add_argument(
@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def without_gold(crowd: RealCrowd, methods: Sequence[str], peers: Sequence[str], chosen: list[str]) -> Row:
-    """Every method once, on all tasks with known truth."""
+    """Run every method once, on all tasks with known truth."""
     judged = list(crowd.truth)
     row: Row = {"plu": [plurality_is_right(crowd, judged, crowd.votes())]}
     for method in methods[1:]:
@@ -73,16 +73,16 @@ def without_gold(crowd: RealCrowd, methods: Sequence[str], peers: Sequence[str],
     frame = frame_of(crowd.tasks, crowd.annotators, crowd.labels) if peers else None
     for peer in peers:
         started = time.perf_counter()
-        found = peer_or_nothing(peer, frame)
+        labels = peer_or_nothing(peer, frame)
         print(f"  {crowd.name}: crowd-kit's {peer} took {time.perf_counter() - started:.1f} s", flush=True)
-        row[peer] = None if found is None else [is_right(crowd, judged, found)]
+        row[peer] = None if labels is None else [is_right(crowd, judged, labels)]
     return row
 
 
 def with_gold(
     crowd: RealCrowd, methods: Sequence[str], share: float, draws: int, chosen: list[str]
 ) -> tuple[Row, list[float]]:
-    """Every method with several draws of gold, and the calibration of auto: means over the draws."""
+    """Run every method with several draws of gold; also return the mean calibration of auto over the draws."""
     drawn: list[dict[str, Floats | None]] = []
     calibration = []
     votes = crowd.votes()
@@ -92,8 +92,8 @@ def with_gold(
         right: dict[str, Floats | None] = {"plu": plurality_is_right(crowd, judged, votes)}
         for method in methods[1:]:
             if method == GOLD_PEER:
-                found = peer_or_nothing("ds", frame_of(crowd.tasks, crowd.annotators, crowd.labels), gold)
-                right[method] = None if found is None else is_right(crowd, judged, found)
+                labels = peer_or_nothing("ds", frame_of(crowd.tasks, crowd.annotators, crowd.labels), gold)
+                right[method] = None if labels is None else is_right(crowd, judged, labels)
                 continue
             result = _ours(crowd, method.removeprefix("ss-"), gold, chosen)
             ours = is_right(crowd, judged, result.labels)
@@ -104,7 +104,7 @@ def with_gold(
         drawn.append(right)
     row: Row = {}
     for method in methods:
-        kept = [found_right for right in drawn if (found_right := right[method]) is not None]
+        kept = [flags for right in drawn if (flags := right[method]) is not None]
         row[method] = kept if len(kept) == draws else None
     return row, np.mean(calibration, axis=0).tolist() if calibration else []
 
@@ -131,7 +131,7 @@ def _judge_confidence(
 
 
 def print_accuracy(title: str, rows: Mapping[str, Row], columns: Sequence[str]) -> None:
-    """Accuracy per crowd with its mean, and the difference to plurality with its paired standard error."""
+    """Print the accuracy per crowd and its mean, and the difference to plurality with its paired standard error."""
     accuracies: list[list[Cell]] = []
     differences: list[list[Cell]] = []
     for name, row in rows.items():
@@ -163,12 +163,12 @@ def _mean(column: Sequence[Cell]) -> float | None:
 
 
 def print_calibration(title: str, rows: Mapping[str, list[float]]) -> None:
-    """ECE beyond that of a perfect forecaster on as few tasks, Brier score and AUROC, of auto and of the vote share."""
+    """Print ECE beyond that of a perfect forecaster, Brier score and AUROC, of auto and of the vote share."""
     header = ["crowd", "ECE excess", "vote share", "Brier", "vote share", "AUROC", "vote share"]
-    known = {name: values for name, values in rows.items() if values}
-    if known:
-        lines: list[list[Cell]] = [[name, *values] for name, values in known.items()]
-        print_table(title, header, [*lines, ["mean", *np.mean(list(known.values()), axis=0).tolist()]], digits=3)
+    measured = {name: values for name, values in rows.items() if values}
+    if measured:
+        lines: list[list[Cell]] = [[name, *values] for name, values in measured.items()]
+        print_table(title, header, [*lines, ["mean", *np.mean(list(measured.values()), axis=0).tolist()]], digits=3)
 
 
 if __name__ == "__main__":

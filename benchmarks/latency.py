@@ -1,11 +1,11 @@
-"""From an annotator's submit to the new consensus in Label Studio, and what the webhook costs the annotator.
+"""Measures the time from an annotation to the new consensus in Label Studio, and what the webhook costs annotators.
 
     python -m benchmarks.latency [--tasks 100,10000] [--submits 15]
 
-Starts a Label Studio and the service, imports projects with five annotations a task, connects a real webhook, and
-submits one annotation after another, each time until Label Studio's API shows another prediction on that task. The
-tasks are such whose label is not quite sure yet, and the annotator says what it seems to be: of other tasks another
-answer changes nothing that shows, and so it is with the answers of somebody who always says the same.
+Starts a Label Studio and the service, imports projects with five annotations per task, connects a real webhook, and
+submits one annotation after another, each time waiting until Label Studio's API shows another prediction on that task.
+Only tasks with an uncertain label are used, and the annotator confirms it: on other tasks one more answer changes
+nothing visible, and neither do the answers of an annotator who always gives the same label.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from .sync import LABELS, make_person, make_project
 from .text_table import print_table
 
 SECRET = "benchmark-secret"
-LONGEST = 300.0
+MAX_SECONDS = 300.0
+UNCERTAIN = 0.97  # labels with a lower score
 
 
 def main() -> None:
@@ -35,17 +36,17 @@ def main() -> None:
     arguments.add_argument("--tasks", default="100,10000")
     arguments.add_argument("--submits", type=int, default=15)
     arguments.add_argument("--home", type=Path, default=Path(".label-studio"), help="where Label Studio is installed")
-    given = arguments.parse_args()
-    prepare(given.home, print)
+    options = arguments.parse_args()
+    prepare(options.home, print)
     rows = []
-    with tempfile.TemporaryDirectory() as folder, Server(given.home, Path(folder) / "data") as server:
+    with tempfile.TemporaryDirectory() as folder, Server(options.home, Path(folder) / "data") as server:
         http = Http(server.url, server.key)
         people = [make_person(http, number) for number in range(50)]
         newcomer = make_person(http, 50)
-        for tasks in map(int, given.tasks.split(",")):
+        for tasks in map(int, options.tasks.split(",")):
             project = make_project(http, people, tasks)
             with service_of(server, Path(folder) / f"service-{tasks}") as service:
-                rows.append(_measure(http, service, project, newcomer, tasks, given.submits))
+                rows.append(_measure(http, service, project, newcomer, tasks, options.submits))
     print_table(
         "Seconds from submit to the new consensus, and of the submit itself without and with the webhook",
         ("tasks", "submits", "median", "p95", "submit without", "with"),
@@ -55,40 +56,52 @@ def main() -> None:
 
 
 def _measure(http: Http, service: Service, project: int, newcomer: int, tasks: int, submits: int) -> tuple[Any, ...]:
-    service.event(project)
+    assert service.event(project) == 202
     service.wait_until_idle()
-    standing = LabelStudio(http).predictions(project)
-    said = {int(each["task"]): str(each["result"][0]["value"]["choices"][0]) for each in standing}
-    unsure = sorted(int(each["task"]) for each in standing if each["score"] < 0.97)
-    others = sorted(said.keys() - set(unsure))
+    predictions = LabelStudio(http).predictions(project)
+    labels = {prediction.task: str(prediction.result[0]["value"]["choices"][0]) for prediction in predictions}
+    scores = {prediction.task: prediction.score for prediction in predictions}
+    uncertain = sorted(task for task, score in scores.items() if score is not None and score < UNCERTAIN)
+    others = sorted(labels.keys() - set(uncertain))
     random = np.random.default_rng(1)
-    chosen = random.choice(unsure, min(submits, len(unsure)), replace=False)
+    chosen = random.choice(uncertain, min(submits, len(uncertain)), replace=False)
     body = {
         "url": f"{service.url}/webhook/{project}",
         "project": project,
         "headers": {"X-LS-Crowd-Secret": SECRET},
-        "send_payload": False,  # as `ls-crowd connect` has it
+        "send_payload": False,  # as `ls-crowd connect` sets it
         "send_for_all_actions": True,
         "is_active": False,
     }
     hook = int(http.post("/api/webhooks/", body)["id"])
     plain: list[float] = []
     hooked: list[float] = []
-    for number, task in enumerate(random.choice(others, 2 * submits, replace=False)):  # by turns: the same machine
+    for number, task in enumerate(
+        random.choice(others, 2 * submits, replace=False)
+    ):  # in turn, so that the machine is equally busy for both
         http.patch(f"/api/webhooks/{hook}/", {"is_active": bool(number % 2)})
-        (hooked if number % 2 else plain).append(submit(http, int(task), newcomer, said[int(task)]))
+        (hooked if number % 2 else plain).append(submit(http, int(task), newcomer, labels[int(task)]))
     service.wait_until_idle()
     http.patch(f"/api/webhooks/{hook}/", {"is_active": True})
-    took = [_until_seen(http, int(task), newcomer, said[int(task)]) for task in chosen]
+    took = [_seconds_until_shown(http, int(task), newcomer, labels[int(task)]) for task in chosen]
     p95 = float(np.quantile(took, 0.95))
     return tasks, len(took), statistics.median(took), p95, statistics.median(plain), statistics.median(hooked)
 
 
 def service_of(server: Server, folder: Path) -> Service:
-    """`ls-crowd serve` without polling, so that only webhooks count."""
+    """Return `ls-crowd serve` without polling, so that only webhooks matter."""
     folder.mkdir()
     settings = {"LS_CROWD_TASK_META": "off", "LS_CROWD_POLL_SECONDS": "3600"}
-    return Service(server, folder, free_port(), "benchmark", SECRET, **settings)
+    return Service(
+        server.url,
+        server.key,
+        f"sqlite:///{folder / 'crowd.db'}",
+        folder,
+        port=free_port(),
+        password="benchmark",
+        webhook_secret=SECRET,
+        **settings,
+    )
 
 
 def submit(http: Http, task: int, by: int, label: str = LABELS[0]) -> float:
@@ -98,21 +111,21 @@ def submit(http: Http, task: int, by: int, label: str = LABELS[0]) -> float:
     return time.perf_counter() - started
 
 
-def _until_seen(http: Http, task: int, by: int, label: str) -> float:
+def _seconds_until_shown(http: Http, task: int, by: int, label: str) -> float:
     before = _prediction(http, task)
     started = time.perf_counter()
     submit(http, task, by, label)
     while _prediction(http, task) == before:
-        if time.perf_counter() - started > LONGEST:
-            raise SystemExit(f"Task {task} has no new consensus after {LONGEST:.0f} s.")
+        if time.perf_counter() - started > MAX_SECONDS:
+            raise SystemExit(f"Task {task} has no new consensus after {MAX_SECONDS:.0f} s.")
         time.sleep(0.05)
     return time.perf_counter() - started
 
 
 def _prediction(http: Http, task: int) -> list[Any]:
     return [
-        (each["score"], each["result"][0]["meta"]["crowd"]["answers"])
-        for each in http.get("/api/predictions/", task=task)
+        (prediction["score"], prediction["result"][0]["meta"]["crowd"]["answers"])
+        for prediction in http.get("/api/predictions/", task=task)
     ]
 
 

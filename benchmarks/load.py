@@ -1,10 +1,11 @@
-"""The receiver under load: events at a steady rate while passes run, how long each answer takes, and whether the
-consensus is in the end that of a fresh sync.
+"""Measures the receiver under load: how long answers take while events arrive at a steady rate and passes run.
+
+At the end the consensus must equal that of a fresh sync.
 
     python -m benchmarks.load [--rate 200] [--seconds 60] [--tasks 2000]
 
-Everything runs on this machine: a Label Studio, the service with its worker, and the senders, of which each sends at
-its appointed times whether or not earlier answers were quick (so that a slow moment is not hidden by sending less).
+Everything runs on this machine: a Label Studio, the service with its worker, and the senders. Events are sent at fixed
+times, whether or not earlier answers were quick, so that a slow moment is not hidden by sending less.
 """
 
 from __future__ import annotations
@@ -25,10 +26,12 @@ import numpy as np
 from ls_crowd_plugin.demo.server import Server, prepare
 from ls_crowd_plugin.errors import LabelStudioError
 from ls_crowd_plugin.labelstudio import Http, LabelStudio
-from ls_crowd_plugin.pipeline.sync import Options, sync
-from ls_crowd_plugin.store import open_database
+from ls_crowd_plugin.pipeline.context import RunFlags
+from ls_crowd_plugin.recipe import Recipe
+from ls_crowd_plugin.store import open_store
 
 from .latency import SECRET, service_of, submit
+from .one_pass import one_pass
 from .sync import make_person, make_project
 from .text_table import print_table
 
@@ -41,46 +44,47 @@ def main() -> None:
     arguments.add_argument("--seconds", type=int, default=60)
     arguments.add_argument("--tasks", type=int, default=2000)
     arguments.add_argument("--home", type=Path, default=Path(".label-studio"), help="where Label Studio is installed")
-    given = arguments.parse_args()
-    prepare(given.home, print)
-    with tempfile.TemporaryDirectory() as folder, Server(given.home, Path(folder) / "data") as server:
+    options = arguments.parse_args()
+    prepare(options.home, print)
+    with tempfile.TemporaryDirectory() as folder, Server(options.home, Path(folder) / "data") as server:
         studio = Http(server.url, server.key)
         people = [make_person(studio, number) for number in range(50)]
         newcomer = make_person(studio, 50)
-        project = make_project(studio, people, given.tasks)
+        project = make_project(studio, people, options.tasks)
         with service_of(server, Path(folder) / "service") as service:
-            service.event(project)
+            assert service.event(project) == 202
             service.wait_until_idle()
-            tasks = sorted(LabelStudio(studio).task_ids(project))[: given.seconds]
-            answers, seconds = _send(service.url, project, given.rate, given.seconds, studio, tasks, newcomer)
-            service.event(project)  # somebody may have annotated after the last
+            tasks = sorted(LabelStudio(studio).task_ids(project))[: options.seconds]
+            answers, seconds = _send(service.url, project, options.rate, options.seconds, studio, tasks, newcomer)
+            assert service.event(project) == 202  # an annotation may have followed the last event
             outcomes = ("done", "superseded")
-            passes = sum(service.metric(f'ls_crowd_passes_total{{outcome="{outcome}"}}') for outcome in outcomes)
+            metrics = service.metrics()
+            passes = sum(metrics.get(f'ls_crowd_passes_total{{outcome="{outcome}"}}', 0.0) for outcome in outcomes)
             service.wait_until_idle()
         equal = _as_a_fresh_sync(studio, project)
-    took = np.array(seconds) * 1000
+    milliseconds = np.array(seconds) * 1000
     rows = [
-        ("events sent", given.rate * given.seconds, None),
+        ("events sent", options.rate * options.seconds, None),
         (
             "answered 2xx",
             sum(count for status, count in answers.items() if 200 <= status < 300),
-            given.rate * given.seconds,
+            options.rate * options.seconds,
         ),
-        ("median, ms", float(np.median(took)), None),
-        ("p99, ms", float(np.quantile(took, 0.99)), 50),
-        ("longest, ms", float(took.max()), None),
+        ("median, ms", float(np.median(milliseconds)), None),
+        ("p99, ms", float(np.quantile(milliseconds, 0.99)), 50),
+        ("longest, ms", float(milliseconds.max()), None),
         ("passes with a fit meanwhile", int(passes), None),
         ("consensus equal to a fresh sync", "yes" if equal else "NO", None),
     ]
-    print_table(f"{given.rate} events a second for {given.seconds} s", ("what", "measured", "wanted"), rows)
+    print_table(f"{options.rate} events a second for {options.seconds} s", ("what", "measured", "wanted"), rows)
 
 
 def _send(
     url: str, project: int, rate: int, seconds: int, studio: Http, tasks: list[int], newcomer: int
 ) -> tuple[Counter[int], list[float]]:
-    """Statuses and times of all answers; meanwhile somebody annotates about once a second."""
+    """Return the statuses and times of all answers; meanwhile an annotator submits about once a second."""
     statuses: Counter[int] = Counter()
-    took: list[float] = []
+    times: list[float] = []
     start = time.perf_counter() + 1.0
 
     def sender(number: int) -> None:
@@ -94,12 +98,12 @@ def _send(
             answer = connection.getresponse()
             answer.read()
             statuses[answer.status] += 1
-            took.append(time.perf_counter() - due)
+            times.append(time.perf_counter() - due)
 
     def annotator() -> None:
         for number, task in enumerate(tasks):
             time.sleep(max(start + number - time.perf_counter(), 0.0))
-            with suppress(LabelStudioError):  # its own database may be too busy for a moment
+            with suppress(LabelStudioError):  # Label Studio's own database may be too busy for a moment
                 submit(studio, task, newcomer)
 
     threads = [threading.Thread(target=sender, args=(number,)) for number in range(SENDERS)]
@@ -108,15 +112,12 @@ def _send(
         thread.start()
     for thread in threads:
         thread.join()
-    return statuses, took
+    return statuses, times
 
 
 def _as_a_fresh_sync(studio: Http, project: int) -> bool:
-    engine = open_database("sqlite:///:memory:")
-    try:
-        return sync(LabelStudio(studio), engine, project, Options(dry_run=True, task_meta="off")).plan.empty
-    finally:
-        engine.dispose()
+    with open_store("sqlite:///:memory:") as store:
+        return one_pass(studio, store, project, Recipe(task_meta="off"), RunFlags(dry_run=True)).plan.is_empty
 
 
 if __name__ == "__main__":

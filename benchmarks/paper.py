@@ -1,6 +1,6 @@
 """Repeats the paper's experiments and prints the errors beside the paper's: python -m benchmarks.paper [--uci FOLDER].
 
-Errors are per 100 tasks, judged on the tasks that are no probes. ORACLE knows every true parameter: the limit.
+Errors are per 100 tasks, without the probes. ORACLE knows every true parameter; no method can do better.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ls_crowd_plugin.aggregation import aggregate
-from ls_crowd_plugin.demo import crowds
+from ls_crowd_plugin.demo import crowds, oracle
 
 from . import paper_figures
 from .text_table import Cell, print_table
@@ -31,24 +31,26 @@ CLASSIFIER_METHODS = ["PLU", "SS-PLU", "US-SW", "SS-SW", "US-NEG", "SS-NEG", "US
 
 @dataclass
 class Tally:
-    """What a set of crowds gave: errors of every method, and whom SS-GEM takes for an adversary."""
+    """The results for a set of crowds: errors of every method, and whom SS-GEM calls an adversary."""
 
     errors: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    skilled_adversaries: list[bool] = field(default_factory=list)  # one entry per person: called one or not
+    skilled_adversaries: list[bool] = field(
+        default_factory=list
+    )  # one entry per annotator: whether called an adversary
     honest: list[bool] = field(default_factory=list)
 
     def mean(self, method: str) -> float:
-        """Mean errors per 100 tasks."""
+        """Return the mean errors per 100 tasks."""
         return float(np.mean(self.errors[method]))
 
     def ratio(self, method: str, other: str) -> float | None:
-        """Mean errors of one method divided by those of the other."""
-        below = self.mean(other)
-        return self.mean(method) / below if below else None
+        """Return the mean errors of one method divided by those of the other."""
+        divisor = self.mean(other)
+        return self.mean(method) / divisor if divisor else None
 
 
 def main() -> None:
-    """Prints the tables asked for."""
+    """Print the chosen tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.paper", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--tables", default=None, help="which of 1,2,5,6,7 and, with --uci, 3,8,9; default all of them")
     parser.add_argument("--crowds", type=int, default=40, help="crowds per row of Tables 1, 2, 5, 6, 7 (default 40)")
@@ -58,8 +60,8 @@ def main() -> None:
         "--form", help="form of GEM: leave out for the product's own choice, 'paper' for the literal one"
     )
     options = parser.parse_args()
-    wanted = options.tables or ("1,2,5,6,7,3,8,9" if options.uci else "1,2,5,6,7")
-    for table in [int(number) for number in wanted.split(",")]:
+    chosen = options.tables or ("1,2,5,6,7,3,8,9" if options.uci else "1,2,5,6,7")
+    for table in [int(number) for number in chosen.split(",")]:
         if table in (3, 8, 9):
             if not options.uci:
                 parser.error(f"Table {table} needs the UCI files; give their folder with --uci.")
@@ -70,13 +72,13 @@ def main() -> None:
             parser.error(f"Table {table} cannot be repeated; choose among 1, 2, 3, 5, 6, 7, 8, 9.")
 
 
-def tally_crowds(made: Iterable[SimulatedCrowd], methods: list[str], form: str | None) -> Tally:
-    """Runs the methods on every crowd."""
+def tally_crowds(simulated: Iterable[SimulatedCrowd], methods: list[str], form: str | None) -> Tally:
+    """Run the methods on every crowd."""
     tally = Tally()
-    for crowd in made:
+    for crowd in simulated:
         for method in methods:
             if method == "ORACLE":
-                tally.errors[method].append(errors(crowd, crowds.oracle(crowd)))
+                tally.errors[method].append(errors(crowd, oracle(crowd)))
                 continue
             result = run(crowd, method, form)
             tally.errors[method].append(errors(crowd, result.labels))
@@ -86,7 +88,7 @@ def tally_crowds(made: Iterable[SimulatedCrowd], methods: list[str], form: str |
 
 
 def run(crowd: SimulatedCrowd, method: str, form: str | None = None) -> Any:
-    """The result of a method by the paper's name: US- without gold, SS- with it."""
+    """Run a method by the paper's name for it: US- without gold, SS- with gold."""
     short = method.removeprefix("US-").removeprefix("SS-").lower()
     return aggregate(
         crowd.tasks,
@@ -100,15 +102,18 @@ def run(crowd: SimulatedCrowd, method: str, form: str | None = None) -> Any:
 
 
 def errors(crowd: SimulatedCrowd, labels: Mapping[Any, Any]) -> float:
-    """Errors per 100 tasks that are no probes; a task nobody answered counts as a blind guess."""
-    blind = 1 - 1 / len(crowd.label_set)
+    """Return the errors per 100 tasks without the probes; a task that nobody answered counts as a random guess."""
+    guess_error = 1 - 1 / len(crowd.label_set)
     judged = [task for task in crowd.truth if task not in crowd.gold]
-    wrong = [float(labels[task] != crowd.truth[task]) if task in labels else blind for task in judged]
+    wrong = [float(labels[task] != crowd.truth[task]) if task in labels else guess_error for task in judged]
     return 100 * sum(wrong) / len(wrong)
 
 
 def _note_adversaries(tally: Tally, crowd: SimulatedCrowd, result: Any) -> None:
-    """Honest annotators, and adversaries whose skill beats at least a quarter of the tasks: the others only guess."""
+    """Count honest annotators, and adversaries whose skill exceeds the difficulty of a quarter of the tasks.
+
+    The other adversaries only guess.
+    """
     assert crowd.skill is not None
     assert crowd.difficulty is not None
     assert crowd.adversary is not None
@@ -128,7 +133,7 @@ def _print_generative(
     count: int,
     form: str | None,
 ) -> None:
-    """Tables 1 and 2: errors, ratios, and who was taken for an adversary."""
+    """Print Table 1 or 2: errors, ratios, and how many annotators were called adversaries."""
     error_rows: list[list[Cell]] = []
     ratio_rows: list[list[Cell]] = []
     for (value,), printed in figures.items():
@@ -166,7 +171,7 @@ def _percent(called: list[bool]) -> str:
 
 
 def print_table_1(count: int, form: str | None) -> None:
-    """Task variance."""
+    """Print the table by task variance."""
     _print_generative(
         "Table 1: errors per 100 non-probe tasks by variance of the difficulty, 100 answers per task",
         "variance",
@@ -178,7 +183,7 @@ def print_table_1(count: int, form: str | None) -> None:
 
 
 def print_table_2(count: int, form: str | None) -> None:
-    """Assignment degree."""
+    """Print the table by answers per task."""
     _print_generative(
         "Table 2: errors per 100 non-probe tasks by answers per task, variance of the difficulty 2000",
         "answers",
@@ -196,7 +201,7 @@ def _print_kinds(
     count: int,
     form: str | None,
 ) -> None:
-    """Tables 5 and 6: no probes; rows by two percentages."""
+    """Print Table 5 or 6: no probes, rows by two percentages."""
     rows: list[list[Cell]] = []
     for (adversaries, others), printed in figures.items():
         made = (make(seed, others / 100, adversaries / 100) for seed in range(count))
@@ -210,19 +215,19 @@ def _print_kinds(
 
 
 def print_table_5(count: int, form: str | None) -> None:
-    """Hammers, spammers and adversaries."""
+    """Print the table of hammers, spammers and adversaries."""
     title = "Table 5: errors per 100 tasks with hammers, spammers (others %) and adversaries, 0 to 15 answers per task"
     _print_kinds(title, paper_figures.TABLE_5, crowds.hammers_and_spammers_crowd, count, form)
 
 
 def print_table_6(count: int, form: str | None) -> None:
-    """The skilled, the low-skilled and skilled adversaries."""
+    """Print the table of skilled and low-skilled annotators and skilled adversaries."""
     title = "Table 6: errors per 100 tasks with low-skilled (others %) and skilled adversaries, 25 answers per task"
     _print_kinds(title, paper_figures.TABLE_6, crowds.skilled_crowd, count, form)
 
 
 def print_table_7(count: int, form: str | None) -> None:
-    """How often HYB beats SW both in errors and in the objective they share."""
+    """Print how often HYB beats SW both in errors and in the objective they share."""
     del form  # no GEM here
     rows: list[list[Cell]] = []
     for (adversaries, spammers), printed in paper_figures.TABLE_7.items():
@@ -251,7 +256,7 @@ SYNTHETIC_TABLES: dict[int, Callable[[int, str | None], None]] = {
 
 
 def print_classifier_table(table: int, folder: Path, trials: int, form: str | None) -> None:
-    """Tables 3, 8 and 9: crowds of boosted classifiers, without and with a tenth replaced by adversaries."""
+    """Print Table 3, 8 or 9: crowds of boosted classifiers, without and with a tenth replaced by adversaries."""
     from . import boosted  # needs scikit-learn
 
     name, figures = {

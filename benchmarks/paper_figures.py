@@ -1,4 +1,4 @@
-"""The figures printed in the paper's tables: mean erroneous tasks per 100, by method and condition."""
+"""The numbers in the paper's tables: mean errors per 100 tasks, by method and condition."""
 
 from __future__ import annotations
 

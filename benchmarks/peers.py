@@ -1,4 +1,4 @@
-"""crowd-kit's methods, the yardstick: the same answers in, a label for every task out."""
+"""The methods of crowd-kit, to compare with: they get the same answers and return a label for every task."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PEERS = {
 
 
 def peer_names(option: str | None) -> list[str]:
-    """The peers named in a command-line option: all for an empty text, none for None."""
+    """Return the peers named in a command-line option: all for an empty text, none for None."""
     if option is None:
         return []
     names = option.split(",") if option else list(PEERS)
@@ -31,29 +31,29 @@ def peer_names(option: str | None) -> list[str]:
 
 
 def frame_of(tasks: Any, annotators: Any, labels: Any) -> Any:
-    """The data frame crowd-kit works on."""
+    """Return the data frame that crowd-kit works on."""
     import pandas as pd
 
     return pd.DataFrame({"task": tasks, "worker": annotators, "label": labels})
 
 
 def run_peer(name: str, frame: Any, true_labels: Mapping[Any, Any] | None = None, **settings: Any) -> dict[Any, Any]:
-    """Task -> label; only Dawid-Skene can be given true labels."""
+    """Return task → label; only Dawid-Skene accepts true labels."""
     import crowdkit.aggregation
     import pandas as pd
 
     method = getattr(crowdkit.aggregation, PEERS[name])(**settings)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # its pandas deprecations and overflows are not ours to report
+        warnings.simplefilter("ignore")  # deprecations and overflows inside crowd-kit
         if true_labels is None:
             return dict(method.fit_predict(frame))
         return dict(method.fit_predict(frame, true_labels=pd.Series(dict(true_labels))))
 
 
 def peer_or_nothing(name: str, frame: Any, true_labels: Mapping[Any, Any] | None = None) -> dict[Any, Any] | None:
-    """As `run_peer`, but None, with a note, where crowd-kit itself fails."""
+    """Return the labels of `run_peer`, or None with a printed note if crowd-kit itself fails."""
     try:
         return run_peer(name, frame, true_labels)
-    except Exception as failure:  # whatever a peer raises, the comparison goes on
+    except Exception as failure:  # whatever a peer raises, the comparison continues
         print(f"  crowd-kit's {PEERS[name]} failed: {type(failure).__name__}: {failure}", flush=True)
         return None

@@ -1,7 +1,7 @@
-"""Yes/no questions with few yeses, and annotators who always give one answer: python -m benchmarks.rare.
+"""Yes/no questions where yes is rare, and annotators who always give one answer: python -m benchmarks.rare.
 
-A third of the annotators never say yes, the others are right 90 % of the time, 5 answers a task. Where gold is shown,
-its tasks are not judged. Recall is that of yes; counts are pooled over the crowds.
+A third of the annotators never say yes, the others are right 90 % of the time; 5 answers per task. Tasks with gold are
+not judged where methods get gold. Recall is that of yes; counts are pooled over the crowds.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ METHODS = ["plu", "gem", "auto"]
 
 
 def main() -> None:
-    """Prints the tables."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.rare", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rates", default="40,20,8,2", help="percentages of yes (default 40,20,8,2)")
     parser.add_argument("--crowds", type=int, default=20, help="crowds per rate (default 20)")
@@ -64,12 +64,12 @@ def main() -> None:
 
 
 def judge(crowds: Iterable[SimulatedCrowd], with_gold: bool, name: str) -> tuple[list[list[Cell]], list[list[Cell]]]:
-    """Rows of recall and macro-F1 by method, and rows of verdicts by method and kind of annotator."""
+    """Return rows of recall and macro-F1 by method, and rows of verdicts by method and kind of annotator."""
     counts: dict[str, list[list[int]]] = {method: [] for method in METHODS}
     verdicts: dict[str, dict[str, Counter[str]]] = {method: {} for method in METHODS[1:]}
     for crowd in crowds:
         for method in METHODS:
-            # Plurality is the yardstick in both cases, so it is never shown the gold.
+            # Everything is compared with plurality without gold.
             result = _run(crowd, method, with_gold and method != "plu")
             counts[method].append(_counts(crowd, result.labels, with_gold))
             if method in verdicts:
@@ -86,18 +86,18 @@ def judge(crowds: Iterable[SimulatedCrowd], with_gold: bool, name: str) -> tuple
 
 
 def recall(counts: Floats) -> float:
-    """Of the tasks that are yes, the share labelled so; counts are yes right, yes missed, no missed, no right."""
+    """Return the share of yes tasks with the label yes; counts are yes right, yes missed, no missed, no right."""
     return float(counts[0] / (counts[0] + counts[1]))
 
 
 def macro_f1(counts: Floats) -> float:
-    """The mean over both labels of F1 = 2 right / (2 right + missed + wrongly given)."""
+    """Return the mean over both labels of F1 = 2 right / (2 right + missed + wrong)."""
     missed = counts[1] + counts[2]
     return float(np.mean([2 * right / (2 * right + missed) for right in (counts[0], counts[3])]))
 
 
 def _difference(measure: Callable[[Floats], float], ours: Floats, theirs: Floats) -> str:
-    """The difference of a measure of pooled counts, with its jackknife standard error over the crowds."""
+    """Return the difference of a measure of pooled counts, with its jackknife standard error over the crowds."""
     pooled, other = ours.sum(axis=0), theirs.sum(axis=0)
     left_out = [measure(pooled - one) - measure(other - two) for one, two in zip(ours, theirs, strict=True)]
     error = np.sqrt((len(left_out) - 1) * np.var(left_out))
@@ -110,7 +110,7 @@ def _run(crowd: SimulatedCrowd, method: str, with_gold: bool) -> Any:
 
 
 def _counts(crowd: SimulatedCrowd, labels: dict[Any, Any], skip_gold: bool) -> list[int]:
-    """Yes right, yes missed, no missed, no right."""
+    """Return the numbers of yes right, yes missed, no missed, no right."""
     pairs = Counter(
         (truth, labels[task]) for task, truth in crowd.truth.items() if not (skip_gold and task in crowd.gold)
     )

@@ -1,4 +1,4 @@
-"""Real crowds from files, and how labels are judged on them."""
+"""Reads real crowds from files, and judges labels by their truth."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class RealCrowd:
-    """Answers as three equally long columns, and the truth of some of the tasks."""
+    """Answers as three columns of equal length, and the truth of some of the tasks."""
 
     name: str
     tasks: list[str]
@@ -28,13 +28,13 @@ class RealCrowd:
     truth: dict[str, str]  # only tasks that have answers
 
     def draw_gold(self, share: float, seed: int) -> dict[str, str]:
-        """A random part of the truth."""
-        known = list(self.truth)
-        chosen = np.random.default_rng(seed).permutation(len(known))[: round(share * len(known))]
-        return {known[position]: self.truth[known[position]] for position in sorted(chosen.tolist())}
+        """Return a random part of the truth."""
+        tasks = list(self.truth)
+        chosen = np.random.default_rng(seed).permutation(len(tasks))[: round(share * len(tasks))]
+        return {tasks[position]: self.truth[tasks[position]] for position in sorted(chosen.tolist())}
 
     def votes(self) -> dict[str, Counter[str]]:
-        """Task -> how many annotators gave each label; an annotator's last answer to a task counts."""
+        """Return how many annotators gave each label, by task; an annotator's last answer to a task counts."""
         last = dict(zip(zip(self.tasks, self.annotators, strict=True), self.labels, strict=True))
         votes: dict[str, Counter[str]] = defaultdict(Counter)
         for (task, _), label in last.items():
@@ -43,7 +43,7 @@ class RealCrowd:
 
 
 def read_crowds(folder: Path) -> list[RealCrowd]:
-    """Every subfolder that has answers.csv (task,annotator,label) and truth.csv (task,label)."""
+    """Read every subfolder that has answers.csv (task,annotator,label) and truth.csv (task,label)."""
     crowds = []
     for answers in sorted(folder.glob("*/answers.csv")):
         with answers.open(encoding="utf-8", newline="") as file:
@@ -66,16 +66,16 @@ def read_crowds(folder: Path) -> list[RealCrowd]:
 
 
 def is_right(crowd: RealCrowd, judged: Sequence[str], labels: Mapping[Any, Any]) -> Floats:
-    """[judged] 1 where the label is the true one; a task without a label counts as wrong."""
+    """Return 1 where the label is the true one, else 0 [judged]; a task without a label counts as wrong."""
     return np.array([float(labels.get(task) == crowd.truth[task]) for task in judged])
 
 
 def plurality_is_right(crowd: RealCrowd, judged: Sequence[str], votes: Mapping[str, Counter[str]]) -> Floats:
-    """[judged] how probably plurality is right when it breaks its ties at random."""
+    """Return the probability [judged] that plurality is right when it breaks ties at random."""
     right = []
     for task in judged:
-        most = max(votes[task].values())
-        tied = [label for label, count in votes[task].items() if count == most]
+        highest = max(votes[task].values())
+        tied = [label for label, count in votes[task].items() if count == highest]
         right.append((crowd.truth[task] in tied) / len(tied))
     return np.array(right)
 
@@ -83,18 +83,18 @@ def plurality_is_right(crowd: RealCrowd, judged: Sequence[str], votes: Mapping[s
 def vote_share(
     crowd: RealCrowd, judged: Sequence[str], votes: Mapping[str, Counter[str]], seed: int
 ) -> tuple[Floats, Floats]:
-    """[judged], [judged] the share of the votes for the plurality label, ties broken at random; whether it is right."""
+    """Return the share of votes for the plurality label [judged], ties broken at random, and whether it is right."""
     generator = np.random.default_rng(seed)
     share, right = [], []
     for task in judged:
-        most = max(votes[task].values())
-        tied = sorted(label for label, count in votes[task].items() if count == most)
-        share.append(most / sum(votes[task].values()))
+        highest = max(votes[task].values())
+        tied = sorted(label for label, count in votes[task].items() if count == highest)
+        share.append(highest / sum(votes[task].values()))
         right.append(float(tied[int(generator.integers(len(tied)))] == crowd.truth[task]))
     return np.array(share), np.array(right)
 
 
 def paired_difference(ours: Floats, theirs: Floats) -> tuple[float, float]:
-    """Mean difference in points, and its standard error over the tasks."""
+    """Return the mean difference in points, and its standard error over the tasks."""
     difference = 100 * (ours - theirs)
     return float(difference.mean()), float(difference.std() / np.sqrt(len(difference)))

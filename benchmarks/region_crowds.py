@@ -1,7 +1,7 @@
-"""Simulated crowds who draw regions: experts, sloppy people, spammers and adversaries, with the truth known.
+"""Simulated crowds that draw regions: experts, sloppy people, spammers and adversaries, with known truth.
 
-Boundaries are off by a normal deviation: of characters in text, of a share of the side on images. Sloppy people are
-off so far that one in some of their regions shares less than half with the truth.
+Boundaries have normal errors: in text a number of characters, on images a share of the side. The errors of sloppy
+people are so large that some of their regions share less than half with the truth.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Generic
 
 import numpy as np
 
-from ls_crowd_plugin.regions import Box, Drawn, Kind, Span, boxes, spans
-from ls_crowd_plugin.regions.drawn import Extent
+from ls_crowd_plugin.regions import Box, DrawnRegion, Kind, Span, boxes, spans
+from ls_crowd_plugin.regions.types import Extent
 
 LABELS = ["person", "place", "thing", "time"]
 TEXT_LENGTH = 600
@@ -25,11 +25,11 @@ ANSWERS_PER_TASK = 5
 class Manner:
     """How a kind of annotator draws."""
 
-    misses: float  # the share of regions
-    extra: float  # regions per task that are not there
-    characters: float  # standard deviation of a boundary
-    side: float  # the same of an edge, as a share of the box's side
-    mislabels: float
+    misses: float  # share of regions that are not drawn
+    extra: float  # regions per task that do not exist
+    characters: float  # standard deviation of a boundary in text
+    side: float  # standard deviation of an edge, as a share of the box's side
+    mislabels: float  # share of regions with a wrong label
 
 
 MANNERS = {
@@ -42,8 +42,8 @@ MANNERS = {
 @dataclass(frozen=True)
 class Task(Generic[Extent]):
     annotators: list[int]
-    regions: list[Drawn[Extent]]
-    truth: list[Drawn[Extent]]
+    regions: list[DrawnRegion[Extent]]
+    truth: list[DrawnRegion[Extent]]
 
 
 @dataclass(frozen=True)
@@ -55,53 +55,53 @@ class RegionCrowd(Generic[Extent]):
 
 @dataclass(frozen=True)
 class Medium(Generic[Extent]):
-    """What regions are drawn on: how to draw one at random, and how to draw one again in some manner."""
+    """Text or images: how to draw a random region, and how an annotator with some manner redraws one."""
 
     kind: Kind[Extent]
-    anywhere: Callable[[np.random.Generator], Extent]
-    again: Callable[[np.random.Generator, Extent, Manner], Extent]
+    draw: Callable[[np.random.Generator], Extent]
+    redraw: Callable[[np.random.Generator, Extent, Manner], Extent]
 
 
 def region_crowd(
     medium: Medium[Extent], seed: int, members: Mapping[str, int], tasks: int, regions: int = 8
 ) -> RegionCrowd[Extent]:
-    """A crowd of so many of each kind, five of whom answer each task, which has so many regions."""
+    """Draw a crowd with these numbers of members by kind; five of them answer each task."""
     generator = np.random.default_rng(seed)
     kinds = [kind for kind, count in members.items() for _ in range(count)]
-    wrong = [_wrong_labels(generator) for _ in kinds]  # an adversary's own
-    made = []
+    wrong = [_wrong_labels(generator) for _ in kinds]  # by annotator; used by adversaries
+    drawn_tasks = []
     for _ in range(tasks):
         truth = _truth(medium, generator, regions)
         annotators = sorted(generator.choice(len(kinds), ANSWERS_PER_TASK, replace=False).tolist())
         drawn = [
-            Drawn(annotator, label, extent)
+            DrawnRegion(annotator, label, extent)
             for annotator in annotators
             for label, extent in _answer(medium, generator, kinds[annotator], truth, wrong[annotator])
         ]
-        made.append(Task(annotators, drawn, truth))
-    return RegionCrowd(medium.kind, made, kinds)
+        drawn_tasks.append(Task(annotators, drawn, truth))
+    return RegionCrowd(medium.kind, drawn_tasks, kinds)
 
 
-def _truth(medium: Medium[Extent], generator: np.random.Generator, count: int) -> list[Drawn[Extent]]:
-    """Regions of which no two share more than a tenth."""
-    found: list[Extent] = []
-    while len(found) < count:
-        candidate = medium.anywhere(generator)
-        if medium.kind.pairs([candidate], found).similarity.max(initial=0.0) <= 0.1:
-            found.append(candidate)
-    return [Drawn(-1, LABELS[generator.integers(len(LABELS))], extent) for extent in found]
+def _truth(medium: Medium[Extent], generator: np.random.Generator, count: int) -> list[DrawnRegion[Extent]]:
+    """Draw regions such that no two share more than a tenth."""
+    extents: list[Extent] = []
+    while len(extents) < count:
+        candidate = medium.draw(generator)
+        if medium.kind.overlapping_pairs([candidate], extents).iou.max(initial=0.0) <= 0.1:
+            extents.append(candidate)
+    return [DrawnRegion(-1, LABELS[generator.integers(len(LABELS))], extent) for extent in extents]
 
 
 def _answer(
     medium: Medium[Extent],
     generator: np.random.Generator,
     kind: str,
-    truth: list[Drawn[Extent]],
+    truth: list[DrawnRegion[Extent]],
     wrong: Mapping[str, str],
 ) -> list[tuple[str, Extent]]:
-    """What an annotator of a kind draws where this is the truth."""
+    """Return the regions that an annotator of a kind draws where this is the truth."""
     if kind == "spammer":
-        return _invented(medium, generator, generator.poisson(len(truth)))
+        return _random_regions(medium, generator, generator.poisson(len(truth)))
     manner = MANNERS[kind]
     answer = []
     for region in truth:
@@ -112,42 +112,42 @@ def _answer(
             label = wrong[label]
         elif generator.random() < manner.mislabels:
             label = generator.choice([other for other in LABELS if other != label]).item()
-        answer.append((label, medium.again(generator, region.extent, manner)))
-    return answer + _invented(medium, generator, generator.poisson(manner.extra))
+        answer.append((label, medium.redraw(generator, region.extent, manner)))
+    return answer + _random_regions(medium, generator, generator.poisson(manner.extra))
 
 
-def _invented(medium: Medium[Extent], generator: np.random.Generator, count: int) -> list[tuple[str, Extent]]:
-    return [(LABELS[generator.integers(len(LABELS))], medium.anywhere(generator)) for _ in range(count)]
+def _random_regions(medium: Medium[Extent], generator: np.random.Generator, count: int) -> list[tuple[str, Extent]]:
+    return [(LABELS[generator.integers(len(LABELS))], medium.draw(generator)) for _ in range(count)]
 
 
 def _wrong_labels(generator: np.random.Generator) -> dict[str, str]:
-    """Each label's wrong one: the next in a circle of all labels."""
+    """Return a wrong label for each label: the next one in a circle of all labels."""
     circle = generator.permutation(LABELS).tolist()
     return dict(zip(circle, [*circle[1:], circle[0]], strict=True))
 
 
-def _any_span(generator: np.random.Generator) -> Span:
+def _draw_span(generator: np.random.Generator) -> Span:
     length = int(generator.integers(5, 31))
     start = int(generator.integers(0, TEXT_LENGTH - length + 1))
     return Span(start, start + length)
 
 
-def _span_again(generator: np.random.Generator, span: Span, manner: Manner) -> Span:
+def _redraw_span(generator: np.random.Generator, span: Span, manner: Manner) -> Span:
     start, end = np.rint(generator.normal([span.start, span.end], manner.characters)).astype(int).tolist()
     start = min(max(start, 0), TEXT_LENGTH - 1)
     return Span(start, min(max(end, start + 1), TEXT_LENGTH))
 
 
-def _any_box(generator: np.random.Generator) -> Box:
+def _draw_box(generator: np.random.Generator) -> Box:
     width, height = generator.uniform(50, 250, 2).tolist()
     return Box(generator.uniform(0, IMAGE_WIDTH - width), generator.uniform(0, IMAGE_HEIGHT - height), width, height)
 
 
-def _box_again(generator: np.random.Generator, box: Box, manner: Manner) -> Box:
+def _redraw_box(generator: np.random.Generator, box: Box, manner: Manner) -> Box:
     left, right = generator.normal([box.x, box.x + box.width], manner.side * box.width).tolist()
     top, bottom = generator.normal([box.y, box.y + box.height], manner.side * box.height).tolist()
     return Box(left, top, max(right - left, 1.0), max(bottom - top, 1.0))
 
 
-TEXT = Medium[Span](spans, _any_span, _span_again)
-IMAGES = Medium[Box](boxes, _any_box, _box_again)
+TEXT = Medium[Span](spans, _draw_span, _redraw_span)
+IMAGES = Medium[Box](boxes, _draw_box, _redraw_box)

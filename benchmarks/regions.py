@@ -1,10 +1,10 @@
-"""Regions drawn by simulated crowds, merged by consensus and by majority: python -m benchmarks.regions.
+"""Regions of simulated crowds, merged by consensus and by majority: python -m benchmarks.regions.
 
-F1 counts a region as found where it shares at least half with a true one of the same label. Of ten tasks one is gold,
-which only the rows with gold know, and which is judged in none. Majority keeps the groups that more than half of a
-task's annotators drew, with the commonest label and unweighted medians. The best annotator is the one with the highest
-F1 on the tasks they did themselves, chosen with the truth in hand. Differences have standard errors over the crowds.
-Everything goes the product's own way, from annotations as Label Studio has them to predictions.
+For F1, a region is a hit if it shares at least half with a true one of the same label. One of ten tasks is gold; only
+the rows with gold use it, and it is never judged. Majority keeps the groups that more than half of a task's annotators
+drew, with the most frequent label and unweighted medians. The best annotator is the one with the highest F1 on their
+own tasks, chosen with knowledge of the truth. Differences have standard errors over the crowds. The code is that of a
+pass, from annotations as Label Studio stores them to predictions.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from typing import Any, Generic, cast
 import numpy as np
 
 from ls_crowd_plugin.controls import Config, read_config
-from ls_crowd_plugin.pipeline.crowd import Crowd, crowd_of
+from ls_crowd_plugin.pipeline.crowd import Crowd, build_crowd
 from ls_crowd_plugin.pipeline.desired import desired_predictions
-from ls_crowd_plugin.pipeline.findings import Findings, find
-from ls_crowd_plugin.regions import Box, Drawn, Kind, Span
-from ls_crowd_plugin.regions.drawn import Extent
-from ls_crowd_plugin.regions.tangles import best_assignment
+from ls_crowd_plugin.pipeline.project_fit import ProjectFit, fit_project
+from ls_crowd_plugin.recipe import Recipe
+from ls_crowd_plugin.regions import Box, DrawnRegion, Kind, Span
+from ls_crowd_plugin.regions.clustering import best_assignment
+from ls_crowd_plugin.regions.types import Extent
 from ls_crowd_plugin.store import Annotation
 
 from .region_crowds import (
@@ -54,17 +55,17 @@ CONTRARY = {"contrary: adversaries": ["adversary"], "spammers": ["spammer"], "ho
 
 
 @dataclass(frozen=True)
-class Found(Generic[Extent]):
-    """What the product makes of a crowd: everybody's regions sorted into groups, people judged, regions predicted."""
+class CrowdResult(Generic[Extent]):
+    """What a pass makes of a crowd: groups of regions, scores of annotators, predicted regions."""
 
     crowd: RegionCrowd[Extent]
     answers: Crowd
-    findings: Findings
-    regions: list[list[Drawn[Extent]]]  # of each task
+    fit: ProjectFit
+    regions: list[list[DrawnRegion[Extent]]]  # by task
 
 
 def main() -> None:
-    """Prints the tables."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.regions", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--tasks", type=int, default=200, help="tasks per crowd (default 200)")
     parser.add_argument("--crowds", type=int, default=5, help="crowds per setting (default 5)")
@@ -82,19 +83,19 @@ def main() -> None:
 
 
 def _judge(medium: Medium[Extent], name: str, members: dict[str, int], crowds: int, tasks: int) -> list[list[Cell]]:
-    """A row without gold and one with it."""
+    """Return a row without gold and one with it."""
     drawn = [region_crowd(medium, seed, members, tasks) for seed in range(crowds)]
-    singles = np.array([_single_scores(each) for each in drawn])  # [crowds, 2] best and mean
+    singles = np.array([_single_scores(crowd) for crowd in drawn])  # [crowds, 2] best and mean
     rows: list[list[Cell]] = []
     for with_gold in (False, True):
-        found = [_found(each, with_gold) for each in drawn]
-        ours = np.array([_score(each.crowd, each.regions) for each in found])
-        majority = np.array([_score(each.crowd, _by_majority(each)) for each in found])
+        results = [_run_pass(crowd, with_gold) for crowd in drawn]
+        ours = np.array([_score(result.crowd, result.regions) for result in results])
+        majority = np.array([_score(result.crowd, _by_majority(result)) for result in results])
         contrary = Counter(
-            each.crowd.kinds[who - 1]
-            for each in found
-            for who, row in each.findings.people.items()
-            if row["verdict"] == "contrary"
+            result.crowd.kinds[annotator - 1]
+            for result in results
+            for annotator, score in result.fit.scores.items()
+            if score.verdict == "contrary"
         )
         difference = ours - majority
         error = difference.std(ddof=1) / np.sqrt(crowds) if crowds > 1 else np.nan
@@ -115,31 +116,33 @@ def _judge(medium: Medium[Extent], name: str, members: dict[str, int], crowds: i
 
 
 def _timing(medium: Medium[Extent], name: str) -> list[Cell]:
-    """Everything that happens between the database and the predictions."""
+    """Measure everything that happens between the database and the predictions."""
     crowd = region_crowd(medium, 0, HONEST, tasks=2000, regions=10)
     config, annotations = _config(crowd), _annotations(crowd, with_gold=False)
     times = [time.perf_counter()]
-    answers = crowd_of(config, annotations, {})
+    answers = build_crowd(config, annotations, {}, {}, Recipe())
     times.append(time.perf_counter())
-    findings = find(answers)
+    fit = fit_project(answers)
     times.append(time.perf_counter())
-    desired_predictions(answers, findings)
+    desired_predictions(answers, fit)
     times.append(time.perf_counter())
     drawn = sum(len(task.regions) for task in crowd.tasks)
     return [name, f"{drawn:,}", f"{len(answers.groups):,}", *np.diff(times).tolist(), times[-1] - times[0]]
 
 
-def _found(crowd: RegionCrowd[Extent], with_gold: bool) -> Found[Extent]:
-    """As a pass does it: from annotations to predictions; gold is what user EXPERT drew."""
+def _run_pass(crowd: RegionCrowd[Extent], with_gold: bool) -> CrowdResult[Extent]:
+    """Turn annotations into predictions as a pass does; gold regions are those of the user EXPERT."""
     config = _config(crowd)
-    answers = crowd_of(config, _annotations(crowd, with_gold), {}, experts=(EXPERT,))
-    findings = find(answers)
+    answers = build_crowd(config, _annotations(crowd, with_gold), {}, {}, Recipe(experts=frozenset({EXPERT})))
+    fit = fit_project(answers)
     (control,) = config.regions
-    regions: list[list[Drawn[Extent]]] = [[] for _ in crowd.tasks]
-    for each in desired_predictions(answers, findings):
-        read = control.read(each.result) or []
-        regions[each.task] = [Drawn(-1, region.label, cast("Extent", region.extent)) for region in read]
-    return Found(crowd, answers, findings, [[_unplaced(region) for region in each] for each in regions])
+    regions: list[list[DrawnRegion[Extent]]] = [[] for _ in crowd.tasks]
+    for prediction in desired_predictions(answers, fit):
+        regions[prediction.task] = [
+            _without_place(DrawnRegion(-1, region.label, cast("Extent", region.extent)))
+            for region in control.read(prediction.result) or []
+        ]
+    return CrowdResult(crowd, answers, fit, regions)
 
 
 def _config(crowd: RegionCrowd[Extent]) -> Config:
@@ -151,18 +154,23 @@ def _config(crowd: RegionCrowd[Extent]) -> Config:
 
 
 def _annotations(crowd: RegionCrowd[Extent], with_gold: bool) -> list[Annotation]:
-    made: list[Annotation] = []
+    annotations: list[Annotation] = []
     for number, task in enumerate(crowd.tasks):
-        drawn = {who + 1: [region for region in task.regions if region.annotator == who] for who in task.annotators}
+        by_annotator = {
+            annotator + 1: [region for region in task.regions if region.annotator == annotator]
+            for annotator in task.annotators
+        }
         if with_gold and _is_gold(number):
-            drawn[EXPERT] = task.truth
-        for who, regions in drawn.items():
+            by_annotator[EXPERT] = task.truth
+        for annotator, regions in by_annotator.items():
             result = json.dumps([_item(region) for region in regions])
-            made.append(Annotation(len(made), number, who, result, False, False, False, "", "", None, None))
-    return made
+            annotations.append(
+                Annotation(len(annotations), number, annotator, result, False, False, False, "", "", None, None)
+            )
+    return annotations
 
 
-def _item(region: Drawn[Extent]) -> dict[str, Any]:
+def _item(region: DrawnRegion[Extent]) -> dict[str, Any]:
     extent: Span | Box = region.extent
     if isinstance(extent, Span):
         value = {"start": extent.start, "end": extent.end, "text": "", "labels": [region.label]}
@@ -179,8 +187,8 @@ def _item(region: Drawn[Extent]) -> dict[str, Any]:
     return {"from_name": "l", "to_name": "o", "type": "rectanglelabels", **size, "value": value}
 
 
-def _unplaced(region: Drawn[Extent]) -> Drawn[Extent]:
-    """Of no particular image or paragraph, as the truth is."""
+def _without_place(region: DrawnRegion[Extent]) -> DrawnRegion[Extent]:
+    """Return a region of no particular image or paragraph, like those of the truth."""
     return replace(region, extent=replace(region.extent, within=""))
 
 
@@ -188,21 +196,21 @@ def _is_gold(number: int) -> bool:
     return number % GOLD_EVERY == 0
 
 
-def _by_majority(found: Found[Extent]) -> list[list[Drawn[Extent]]]:
-    """The regions of each task that more than half drew; of labels that are equally common, the first by name."""
-    kept: list[list[Drawn[Extent]]] = [[] for _ in found.crowd.tasks]
-    for group in found.answers.groups.values():
+def _by_majority(result: CrowdResult[Extent]) -> list[list[DrawnRegion[Extent]]]:
+    """Return the regions, by task, that more than half drew; of equally frequent labels the first by name."""
+    kept: list[list[DrawnRegion[Extent]]] = [[] for _ in result.crowd.tasks]
+    for group in result.answers.groups.values():
         if 2 * len(group.members) > ANSWERS_PER_TASK:
             drawn = list(group.members.values())
             votes = Counter(sorted(region.label for region in drawn))
             extents = [cast("Extent", region.extent) for region in drawn]
-            extent = found.crowd.kind.merged(extents, [1.0] * len(drawn))
-            kept[group.task].append(_unplaced(Drawn(-1, votes.most_common(1)[0][0], extent)))
+            extent = result.crowd.kind.merge(extents, [1.0] * len(drawn))
+            kept[group.task].append(_without_place(DrawnRegion(-1, votes.most_common(1)[0][0], extent)))
     return kept
 
 
 def _single_scores(crowd: RegionCrowd[Extent]) -> tuple[float, float]:
-    """F1 of the best annotator and the mean of all, each on their own tasks."""
+    """Return the F1 of the best annotator and the mean of all, each on their own tasks."""
     scores = []
     for annotator in range(len(crowd.kinds)):
         own = [task for number, task in enumerate(crowd.tasks) if annotator in task.annotators and not _is_gold(number)]
@@ -211,26 +219,26 @@ def _single_scores(crowd: RegionCrowd[Extent]) -> tuple[float, float]:
     return max(scores), float(np.mean(scores))
 
 
-def _score(crowd: RegionCrowd[Extent], found: list[list[Drawn[Extent]]]) -> float:
-    judged = [number for number in range(len(found)) if not _is_gold(number)]
-    return _f1(crowd.kind, [crowd.tasks[number] for number in judged], [found[number] for number in judged])
+def _score(crowd: RegionCrowd[Extent], predicted: list[list[DrawnRegion[Extent]]]) -> float:
+    judged = [number for number in range(len(predicted)) if not _is_gold(number)]
+    return _f1(crowd.kind, [crowd.tasks[number] for number in judged], [predicted[number] for number in judged])
 
 
-def _f1(kind: Kind[Extent], tasks: list[Task[Extent]], found: list[list[Drawn[Extent]]]) -> float:
-    """2 hits / (found + true), pooled over tasks."""
-    hits = sum(_hits(kind, regions, task.truth) for task, regions in zip(tasks, found, strict=True))
-    return 2 * hits / max(sum(map(len, found)) + sum(len(task.truth) for task in tasks), 1)
+def _f1(kind: Kind[Extent], tasks: list[Task[Extent]], predicted: list[list[DrawnRegion[Extent]]]) -> float:
+    """Return 2 hits / (predicted + true), pooled over tasks."""
+    hits = sum(_hits(kind, regions, task.truth) for task, regions in zip(tasks, predicted, strict=True))
+    return 2 * hits / max(sum(map(len, predicted)) + sum(len(task.truth) for task in tasks), 1)
 
 
-def _hits(kind: Kind[Extent], found: list[Drawn[Extent]], truth: list[Drawn[Extent]]) -> int:
-    """The most pairs of a found and a true region with one label that share at least half."""
-    pairs = kind.pairs([region.extent for region in found], [region.extent for region in truth])
-    gain = {
+def _hits(kind: Kind[Extent], predicted: list[DrawnRegion[Extent]], truth: list[DrawnRegion[Extent]]) -> int:
+    """Return the largest number of pairs of a predicted and a true region with equal labels that share half."""
+    pairs = kind.overlapping_pairs([region.extent for region in predicted], [region.extent for region in truth])
+    scores = {
         (row, column): 1.0
-        for row, column, similarity in zip(*(column.tolist() for column in pairs), strict=True)
-        if similarity >= 0.5 and found[row].label == truth[column].label
+        for row, column, iou in zip(*(column.tolist() for column in pairs), strict=True)
+        if iou >= 0.5 and predicted[row].label == truth[column].label
     }
-    return len(best_assignment(gain))
+    return len(best_assignment(scores))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Seconds and memory beside crowd-kit's, on one core: python -m benchmarks.speed [--peers].
+"""Time and memory on one core, compared with crowd-kit: python -m benchmarks.speed [--peers].
 
 Five labels, 1,000 annotators, 10 answers per task; integer arrays in, labels out; every case in a process of its own.
 """
@@ -23,7 +23,7 @@ from ls_crowd_plugin.demo.crowds import large_crowd
 from .text_table import Cell, print_table
 
 OURS = ["neg", "gem", "auto"]
-YARDSTICKS = {"neg": "mv", "gem": "ds"}
+PEER_OF = {"neg": "mv", "gem": "ds"}
 GLAD_ANSWERS = 100_000
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 CROWD_KIT_SCRIPT = """
@@ -36,9 +36,11 @@ DawidSkene().fit_predict(answers).to_csv(sys.argv[2])
 
 
 def main() -> None:
-    """Prints the tables."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--answers", default="10000,100000,1000000,10000000", help="numbers of answers, by commas")
+    parser.add_argument(
+        "--answers", default="10000,100000,1000000,10000000", help="numbers of answers, separated by commas"
+    )
     parser.add_argument("--labels", default="5,50,500,5000", help="numbers of labels for the table by labels, or 0")
     parser.add_argument("--answers-by-labels", type=int, default=1_000_000, help="answers in that table (default 10^6)")
     parser.add_argument("--peers", action="store_true", help="crowd-kit too (GLAD takes minutes)")
@@ -58,14 +60,14 @@ def main() -> None:
         print_whole_command(options.command_answers, options.peers)
 
 
-def print_by_answers(sizes: list[int], most_for_peers: int, with_glad: bool) -> None:
-    """Time, memory and accuracy as the number of answers grows."""
+def print_by_answers(sizes: list[int], max_for_peers: int, with_glad: bool) -> None:
+    """Print time, memory and accuracy by number of answers."""
     rows: list[list[Cell]] = []
     seconds: dict[tuple[str, int], float] = {}
     for size in sizes:
         methods = [*OURS]
-        if size <= most_for_peers:
-            methods += [f"peer:{name}" for name in YARDSTICKS.values()]
+        if size <= max_for_peers:
+            methods += [f"peer:{name}" for name in PEER_OF.values()]
             methods += ["peer:glad"] if with_glad and size == GLAD_ANSWERS else []
         for method in methods:
             measured = measure(method, size, 5)
@@ -75,7 +77,7 @@ def print_by_answers(sizes: list[int], most_for_peers: int, with_glad: bool) -> 
 
     ratios: list[list[Cell]] = []
     for size in sizes:
-        for ours, peer in [*YARDSTICKS.items(), ("gem", "glad")]:
+        for ours, peer in [*PEER_OF.items(), ("gem", "glad")]:
             if (f"peer:{peer}", size) in seconds:
                 ratios.append([f"{size:,}", f"{peer} / {ours}", seconds[f"peer:{peer}", size] / seconds[ours, size]])
         ratios.append([f"{size:,}", "auto / gem", seconds["auto", size] / seconds["gem", size]])
@@ -92,7 +94,7 @@ def print_by_answers(sizes: list[int], most_for_peers: int, with_glad: bool) -> 
 
 
 def print_by_labels(counts: list[int], answers: int) -> None:
-    """Time as the number of labels grows."""
+    """Print time by number of labels."""
     rows: list[list[Cell]] = [
         [f"{count:,}", method, *_measures(measure(method, answers, count))] for count, method in product(counts, OURS)
     ]
@@ -101,7 +103,7 @@ def print_by_labels(counts: list[int], answers: int) -> None:
 
 
 def print_whole_command(answers: int, with_peer: bool) -> None:
-    """The command on a file, start-up included, beside a process that does the same with crowd-kit's Dawid-Skene."""
+    """Print the time of the command on a file, start-up included, and of crowd-kit's Dawid-Skene in a process."""
     crowd = large_crowd(seed=0, answers=answers, annotators=100)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "answers.csv")
@@ -123,7 +125,7 @@ def print_whole_command(answers: int, with_peer: bool) -> None:
 
 
 def measure(method: str, answers: int, labels: int) -> dict[str, float]:
-    """Runs one case in a process of its own."""
+    """Run one case in a process of its own."""
     arguments = ["-m", "benchmarks.speed_case", method, str(answers), str(labels)]
     result = subprocess.run(
         [sys.executable, *arguments], env={**os.environ, **ONE_THREAD}, check=True, stdout=subprocess.PIPE, text=True

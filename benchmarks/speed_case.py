@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from ls_crowd_plugin.demo import SimulatedCrowd
 
 ENOUGH_SECONDS = 3.0
-MOST_RUNS = 5
-PEER_SETTINGS: dict[str, dict[str, Any]] = {"ds": {"n_iter": 10}}  # its default of 100 passes would be slower still
+MAX_RUNS = 5
+PEER_SETTINGS: dict[str, dict[str, Any]] = {"ds": {"n_iter": 10}}  # its default of 100 iterations would be even slower
 
 
 def main() -> None:
-    """Measures what the command line names."""
+    """Measure the case on the command line."""
     method, answers, labels = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
@@ -37,17 +37,17 @@ def main() -> None:
     crowd = large_crowd(seed=0, answers=answers, labels=labels)
     before = _peak_memory()
     seconds: list[float] = []
-    while not seconds or (len(seconds) < MOST_RUNS and sum(seconds) < ENOUGH_SECONDS):
+    while not seconds or (len(seconds) < MAX_RUNS and sum(seconds) < ENOUGH_SECONDS):
         started = time.perf_counter()
-        found = run(crowd)
+        labels_of_tasks = run(crowd)
         seconds.append(time.perf_counter() - started)
     peak = _peak_memory()
-    accuracy = float(np.mean([found[task] == label for task, label in crowd.truth.items()]))
+    accuracy = float(np.mean([labels_of_tasks[task] == label for task, label in crowd.truth.items()]))
     print(json.dumps({"seconds": min(seconds), "accuracy": accuracy, "peak": peak, "before": before}))
 
 
 def _runner(method: str) -> Callable[[SimulatedCrowd], Mapping[Any, Any]]:
-    """Integer arrays in, labels of the tasks out."""
+    """Return a function from a crowd of integer arrays to the labels of its tasks."""
     if method.startswith("peer:"):
         from .peers import frame_of, run_peer
 
@@ -65,7 +65,7 @@ def _runner(method: str) -> Callable[[SimulatedCrowd], Mapping[Any, Any]]:
 
 
 def _peak_memory() -> float:
-    """The largest resident size so far, in MB."""
+    """Return the largest resident size so far, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
 
 

@@ -1,9 +1,9 @@
-"""How long `sync` takes beside Label Studio's own fastest pull and bulk write of the same data, measured in one run.
+"""Measures `sync` against Label Studio's own fastest pull and bulk write of the same data, in one run.
 
     python -m benchmarks.sync [--tasks 10000] [--meta-tasks 400]
 
 Starts a Label Studio of its own (SQLite), imports two equal projects with five annotations a task, and prints times as
-seconds and as ratios. A machine that does other things meanwhile shifts seconds; the ratios suffer less.
+seconds and as ratios. The load of the machine affects seconds more than ratios.
 """
 
 from __future__ import annotations
@@ -19,9 +19,12 @@ import numpy as np
 
 from ls_crowd_plugin.demo.server import Server, prepare
 from ls_crowd_plugin.labelstudio import Http, LabelStudio
-from ls_crowd_plugin.pipeline.sync import Options, Report, sync
-from ls_crowd_plugin.store import open_database
+from ls_crowd_plugin.pipeline.context import RunFlags
+from ls_crowd_plugin.pipeline.outcome import PassReport
+from ls_crowd_plugin.recipe import Recipe
+from ls_crowd_plugin.store import open_store
 
+from .one_pass import one_pass
 from .text_table import print_table
 
 CONFIG = """
@@ -34,10 +37,10 @@ CONFIG = """
 """
 LABELS = ("news", "sport", "science", "opinion")
 PEOPLE, PER_TASK = 50, 5
-LEAST = (
-    "id,annotations,result,completed_by,was_cancelled,ground_truth,updated_at,lead_time"  # the fastest list there is
+MINIMAL_FIELDS = (
+    "id,annotations,result,completed_by,was_cancelled,ground_truth,updated_at,lead_time"  # the fastest possible list
 )
-AT_ONCE = -60.0  # so that task.meta need not wait until the tasks are quiet
+AT_ONCE = -60.0  # so that task.meta is written without waiting until the tasks are quiet
 
 
 def main() -> None:
@@ -45,29 +48,28 @@ def main() -> None:
     arguments.add_argument("--tasks", type=int, default=10_000)
     arguments.add_argument("--meta-tasks", type=int, default=400)
     arguments.add_argument("--home", type=Path, default=Path(".label-studio"), help="where Label Studio is installed")
-    given = arguments.parse_args()
-    prepare(given.home, print)
-    with tempfile.TemporaryDirectory() as folder, Server(given.home, Path(folder) / "data") as server:
+    options = arguments.parse_args()
+    prepare(options.home, print)
+    with tempfile.TemporaryDirectory() as folder, Server(options.home, Path(folder) / "data") as server:
         http = Http(server.url, server.key)
         people = [make_person(http, number) for number in range(PEOPLE)]
-        _first_and_second(http, people, given.tasks, Path(folder))
-        if given.meta_tasks:
-            _task_meta(http, people, given.meta_tasks, Path(folder))
+        _first_and_second(http, people, options.tasks, Path(folder))
+        if options.meta_tasks:
+            _task_meta(http, people, options.meta_tasks, Path(folder))
 
 
 def _first_and_second(http: Http, people: list[int], tasks: int, folder: Path) -> None:
     ours, bare = (make_project(http, people, tasks) for _ in range(2))
     pulls = [_timed(lambda: _bare_pull(http, ours))]
-    engine = open_database(f"sqlite:///{folder / 'crowd.db'}")
-    options = Options(task_meta="off")
-    first = sync(LabelStudio(http), engine, ours, options)
-    pulls.append(_timed(lambda: _bare_pull(http, ours)))
-    bodies = _same_predictions(http, ours, bare)
-    bulk = _timed(lambda: _bare_write(http, bare, bodies))
-    second = sync(LabelStudio(http), engine, ours, options)
-    engine.dispose()
+    recipe = Recipe(task_meta="off")
+    with open_store(f"sqlite:///{folder / 'crowd.db'}") as store:
+        first = one_pass(http, store, ours, recipe)
+        pulls.append(_timed(lambda: _bare_pull(http, ours)))
+        bodies = _same_predictions(http, ours, bare)
+        bulk = _timed(lambda: _bare_write(http, bare, bodies))
+        second = one_pass(http, store, ours, recipe)
     assert first.written.created == tasks
-    assert second.plan.empty
+    assert second.plan.is_empty
     limit = sum(pulls) / 2 + bulk
     took, again = sum(_stages(first).values()), sum(_stages(second).values())
     stages = ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in _stages(first).items())
@@ -85,14 +87,13 @@ def _first_and_second(http: Http, people: list[int], tasks: int, folder: Path) -
 
 def _task_meta(http: Http, people: list[int], tasks: int, folder: Path) -> None:
     ours, bare = (make_project(http, people, tasks) for _ in range(2))
-    engine = open_database(f"sqlite:///{folder / 'meta.db'}")
-    sync(LabelStudio(http), engine, ours, Options(task_meta="off"))
-    half = sorted(LabelStudio(http).task_ids(bare))
-    bodies = _same_predictions(http, ours, bare)
-    before = _timed(lambda: _bare_patches(http, half[::2], bodies))
-    report = sync(LabelStudio(http), engine, ours, Options(task_meta="on", quiet_seconds=AT_ONCE))
-    after = _timed(lambda: _bare_patches(http, half[1::2], bodies))
-    engine.dispose()
+    with open_store(f"sqlite:///{folder / 'meta.db'}") as store:
+        one_pass(http, store, ours, Recipe(task_meta="off"))
+        half = sorted(LabelStudio(http).task_ids(bare))
+        bodies = _same_predictions(http, ours, bare)
+        before = _timed(lambda: _bare_patches(http, half[::2], bodies))
+        report = one_pass(http, store, ours, Recipe(task_meta="on"), RunFlags(quiet_seconds=AT_ONCE))
+        after = _timed(lambda: _bare_patches(http, half[1::2], bodies))
     assert report.copied.written == tasks
     took = report.seconds["meta"]
     print_table(
@@ -106,7 +107,7 @@ def _task_meta(http: Http, people: list[int], tasks: int, folder: Path) -> None:
 
 
 def make_project(http: Http, people: list[int], tasks: int) -> int:
-    """A project with answers of people of whom four in five are mostly right."""
+    """Create a project with annotations by people; four in five of them are mostly right."""
     random = np.random.default_rng(0)
     body = {"title": "Benchmark", "label_config": CONFIG, "maximum_annotations": PER_TASK}
     project = int(http.post("/api/projects/", body)["id"])
@@ -120,11 +121,11 @@ def make_project(http: Http, people: list[int], tasks: int) -> int:
 def _task(random: np.random.Generator, people: list[int], skill: Any, number: int) -> dict[str, Any]:
     truth = int(random.integers(len(LABELS)))
     annotations = []
-    for who in random.choice(len(people), PER_TASK, replace=False):
-        said = truth if random.random() < skill[who] else int(random.integers(len(LABELS)))
-        value = {"choices": [LABELS[said]]}
+    for person in random.choice(len(people), PER_TASK, replace=False):
+        label = truth if random.random() < skill[person] else int(random.integers(len(LABELS)))
+        value = {"choices": [LABELS[label]]}
         result = [{"from_name": "topic", "to_name": "text", "type": "choices", "value": value}]
-        annotations.append({"completed_by": people[who], "ground_truth": False, "result": result})
+        annotations.append({"completed_by": people[person], "ground_truth": False, "result": result})
     return {"data": {"text": f"Something about number {number}."}, "annotations": annotations}
 
 
@@ -136,17 +137,19 @@ def make_person(http: Http, number: int) -> int:
 def _bare_pull(http: Http, project: int) -> None:
     page, read, total = 1, 0, 1
     while read < total:
-        answer = http.get("/api/tasks", project=project, fields="all", page_size=1000, page=page, include=LEAST)
+        answer = http.get(
+            "/api/tasks", project=project, fields="all", page_size=1000, page=page, include=MINIMAL_FIELDS
+        )
         page, read, total = page + 1, read + len(answer["tasks"]), int(answer["total"])
 
 
 def _same_predictions(http: Http, ours: int, bare: int) -> list[dict[str, Any]]:
-    """What stands in one project, for the tasks of the other, which were imported in the same order."""
+    """The predictions of one project, for the tasks of the other, which were imported in the same order."""
     studio = LabelStudio(http)
     twin = dict(zip(sorted(studio.task_ids(ours)), sorted(studio.task_ids(bare)), strict=True))
-    kept = ("result", "score", "model_version")
+    names = ("result", "score", "model_version")
     return [
-        {"task": twin[int(each["task"])], **{name: each[name] for name in kept}} for each in studio.predictions(ours)
+        {"task": twin[one.task], **{name: getattr(one, name) for name in names}} for one in studio.predictions(ours)
     ]
 
 
@@ -162,7 +165,7 @@ def _bare_patches(http: Http, tasks: list[int], bodies: list[dict[str, Any]]) ->
         http.patch(f"/api/tasks/{task}/", {"meta": metas[task]})
 
 
-def _stages(report: Report) -> dict[str, float]:
+def _stages(report: PassReport) -> dict[str, float]:
     return {stage: seconds for stage, seconds in report.seconds.items() if stage != "meta"}
 
 

@@ -11,7 +11,7 @@ Cell = str | int | float | None
 
 
 def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Cell]], digits: int = 1) -> None:
-    """Prints the rows under their header: text to the left, numbers to the right, None as a dash."""
+    """Print rows under their header: the first column to the left, the others to the right, None as a dash."""
     texts = [[_text(cell, digits) for cell in row] for row in rows]
     widths = [max(len(text) for text in column) for column in zip(header, *texts, strict=True)]
     print(f"\n{title}\n")
