@@ -53,7 +53,7 @@ def _bars(counts: Sequence[int], names: Sequence[str], marks: Sequence[str], des
 
 def calibration(points: Sequence[CalibrationPoint], description: str) -> Markup:
     """Confidence against the share that is right; on the diagonal both are equal."""
-    parts = [_frame(["0 %", "50 %", "100 %"], "confidence, without knowing the gold"), *_shares()]
+    parts = [_frame(["0%", "50%", "100%"], "confidence, without knowing the gold"), *_shares()]
     parts.append(_line([(0.0, 0.0), (1.0, 1.0)], "guide"))
     for point in points:
         words = f"confidence {point.confidence:.0%}, {point.right:.0%} right, {point.labels:,} labels"
