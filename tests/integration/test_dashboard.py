@@ -22,7 +22,8 @@ from ls_crowd_plugin.labelstudio import Http, LabelStudio
 from ls_crowd_plugin.store import open_store
 from ls_crowd_plugin.store.gold import add_gold
 from tests.support.browser import browser, log_in_to_label_studio
-from tests.support.service import PASSWORD, Service, eventually
+from tests.support.service import PASSWORD, Service
+from tests.support.waiting import eventually
 
 SCREENSHOTS = Path(__file__).parents[2] / ".screenshots"
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ import requests
 
 from ls_crowd_plugin.demo.server import Server
 from tests.conftest import STUDIO_HOME, RunCommand
-from tests.support.service import eventually
+from tests.support.waiting import eventually
 
 
 def test_reaches_consensus_in_both_places_and_stops(run_command: RunCommand, label_studio: Server) -> None:

@@ -14,7 +14,8 @@ from ls_crowd_plugin.demo.server import Server
 from ls_crowd_plugin.labelstudio import Http
 from tests.conftest import ANSWERS, RunCommand, WriteCsv
 from tests.support.documents import commands
-from tests.support.service import Service, eventually
+from tests.support.service import Service
+from tests.support.waiting import eventually
 
 ELSEWHERE = ("make ", "pip ", "export ", "ls-crowd demo")  # tested by themselves, or no command of this project
 

@@ -21,8 +21,9 @@ from ls_crowd_plugin.labelstudio import Http
 from ls_crowd_plugin.store import leases, open_store
 from ls_crowd_plugin.store.heartbeats import alive_workers
 from tests.integration.conftest import MakeService
-from tests.support.service import PASSWORD, SECRET, Process, Service, eventually
+from tests.support.service import PASSWORD, SECRET, Process, Service
 from tests.support.studio import MOOD, Project, flip_label, is_settled, make_project, people
+from tests.support.waiting import eventually
 from tests.support.webhooks import add_webhook
 
 

@@ -11,8 +11,8 @@ from ls_crowd_plugin.labelstudio import Http
 from ls_crowd_plugin.settings import SECRET_HEADER
 from tests.integration.conftest import MakeService
 from tests.support.proxy import Proxy
-from tests.support.service import eventually
 from tests.support.studio import MOOD, Project, flip_label, is_settled, make_project, people
+from tests.support.waiting import eventually
 from tests.support.webhooks import add_webhook
 
 

@@ -15,8 +15,9 @@ from ls_crowd_plugin.labelstudio import Http, LabelStudio
 from ls_crowd_plugin.settings import SECRET_HEADER
 from tests.support.previous_rows import Rows, fill
 from tests.support.previous_schema import data_3, work_1
-from tests.support.service import Service, eventually
+from tests.support.service import Service
 from tests.support.studio import MOOD, Project, make_project, people
+from tests.support.waiting import eventually
 
 OLD_SECRET = "generated-by-the-previous-release"
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import TypeVar
 
 from ls_crowd_plugin.demo import process, service
 from ls_crowd_plugin.demo.server import free_port
@@ -14,17 +12,6 @@ from ls_crowd_plugin.errors import CrowdError
 
 SECRET, PASSWORD = "webhook-secret-of-the-tests", "password-of-the-tests"
 STOP_SECONDS = 60.0
-
-Result = TypeVar("Result")
-
-
-def eventually(condition: Callable[[], Result], seconds: float = 60.0) -> Result:
-    """Return the first true result of a condition; fail if there is none in time."""
-    until = time.monotonic() + seconds
-    while not (result := condition()):
-        assert time.monotonic() < until, f"It did not happen within {seconds:.0f} s."
-        time.sleep(0.05)
-    return result
 
 
 class Process(process.Process):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ls_crowd_plugin.demo.process import Process
-from tests.support.service import eventually
+from tests.support.waiting import eventually
 
 CHILD = "import subprocess, sys, time; child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])"
 
