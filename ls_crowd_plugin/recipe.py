@@ -13,12 +13,18 @@ class Recipe:
 
     method: str = "auto"
     separate_fits: bool = False  # one fit for each control instead of one for all
-    experts: frozenset[int] = frozenset()  # users whose annotations are gold
+    gold_sources: frozenset[str] = frozenset({"plugin"})
+    experts: frozenset[int] = frozenset()  # users who may say what is right
     gold_field: str = ""  # field of task.data that holds the right label
     min_iou: float = 0.5  # how far regions of two people must overlap to mean the same
     only_complete: bool = False  # write only about tasks that have as many answers as they require
     task_meta: str = "auto"
     annotator_scores: bool = True  # include people's scores in what is written into Label Studio
+
+    @property
+    def uses_task_data(self) -> bool:
+        """Whether gold comes from a field of task.data."""
+        return bool(self.gold_field) and "task_data" in self.gold_sources
 
     def digest(self) -> str:
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True, default=sorted).encode()).hexdigest()

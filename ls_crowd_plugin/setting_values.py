@@ -36,6 +36,19 @@ class OneOf:
 
 
 @dataclass(frozen=True)
+class AnyOf:
+    """Some of a few words, separated by commas."""
+
+    words: Sequence[str]
+
+    def __call__(self, name: str, written: str) -> frozenset[str]:
+        chosen = frozenset(part.strip().lower() for part in written.split(",") if part.strip())
+        if unknown := sorted(chosen - set(self.words)):
+            raise UnusableInput(f"{name} contains {unknown[0]!r}; use any of {listed(self.words)}.")
+        return chosen
+
+
+@dataclass(frozen=True)
 class Number:
     """A finite number of at least `minimum`."""
 

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit, urlunsplit
 from . import setting_values as values
 from .errors import UnusableInput
 from .recipe import Recipe
-from .records import METHODS, Json
+from .records import GOLD_SOURCES, METHODS, Json
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -85,10 +85,20 @@ SETTINGS = (
         recipe=True,
     ),
     Setting(
+        "LS_CROWD_GOLD_SOURCES",
+        "gold_sources",
+        "plugin",
+        "where gold may come from, separated by commas: plugin (ls-crowd gold, and the dashboard), ground_truth (marks"
+        " in Label Studio), experts (annotations of LS_CROWD_EXPERTS), task_data (LS_CROWD_GOLD_FIELD)",
+        values.AnyOf(GOLD_SOURCES),
+        recipe=True,
+    ),
+    Setting(
         "LS_CROWD_EXPERTS",
         "experts",
         "",
-        "ids of users whose annotations are gold, separated by commas",
+        "ids of users who may say what is right, separated by commas; like the project's owner they may correct others'"
+        " annotations, and mark them as ground truth",
         values.ids,
         recipe=True,
     ),
@@ -167,6 +177,20 @@ SETTINGS = (
         values.projects,
     ),
     Setting(
+        "LS_CROWD_SETTLE_SECONDS",
+        "settle_seconds",
+        "300",
+        "seconds without a new answer before small changes of scores and metadata are written, too",
+        values.Number(0),
+    ),
+    Setting(
+        "LS_CROWD_AUDIT_SECONDS",
+        "audit_seconds",
+        "600",
+        "how often all tasks are compared with Label Studio's list of them, while people work",
+        values.Number(0),
+    ),
+    Setting(
         "LS_CROWD_QUIET_SECONDS",
         "quiet_seconds",
         "1",
@@ -208,6 +232,8 @@ class Settings:
     webhook_secret: str = field(repr=False)
     password: str = field(repr=False)
     projects: values.Projects
+    settle_seconds: float
+    audit_seconds: float
     quiet_seconds: float
     max_wait_seconds: float
     poll_seconds: float

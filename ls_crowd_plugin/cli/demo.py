@@ -126,7 +126,7 @@ def _addresses(server: Server, service: Service, password: str, projects: list[L
 def _check(http: Http, service: Service, projects: list[LiveProject]) -> None:
     """Raise unless both sides show a consensus for every task that was answered."""
     from ..labelstudio import LabelStudio
-    from ..pipeline.plan import is_ours
+    from ..pipeline.plan import crowd_meta
 
     with service.session() as session:
         for live in projects:
@@ -137,7 +137,7 @@ def _check(http: Http, service: Service, projects: list[LiveProject]) -> None:
             tasks = {
                 prediction.task
                 for prediction in LabelStudio(http).predictions(live.id)
-                if is_ours(prediction.model_version) and prediction.result and prediction.score is not None
+                if crowd_meta(prediction.result) and prediction.score is not None
             }
             if len(tasks) != results["summary"]["tasks"] or not tasks:
                 raise CrowdError(f"Label Studio shows a consensus on {len(tasks)} tasks of project {live.id}.")

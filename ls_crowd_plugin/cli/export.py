@@ -117,12 +117,15 @@ def _annotators(connection: Connection, project: int) -> list[Row]:
 
 def _tasks(project: int) -> list[Json]:
     """Tasks of Label Studio with our prediction, and nothing about people."""
-    from ..pipeline.plan import crowd_meta, is_ours
+    from ..pipeline.plan import crowd_meta
     from ..settings import read_settings
-    from .setup import label_studio
+    from ..store.predictions import read_versions
+    from .setup import data_database, label_studio
 
     studio = label_studio(read_settings())
-    ours = {one.task: one for one in studio.predictions(project) if is_ours(one.model_version)}
+    with data_database() as engine, engine.connect() as connection:
+        versions = read_versions(connection, project)
+    ours = {one.task: one for one in studio.predictions(project) if one.model_version in versions}
     for prediction in ours.values():
         crowd_meta(prediction.result).pop("annotators", None)
     tasks = []

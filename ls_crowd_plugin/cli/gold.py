@@ -12,6 +12,7 @@ from ..records import count
 
 if TYPE_CHECKING:
     from ..controls import Config
+    from ..labelstudio import ProjectFacts
 
 
 @click.group(short_help="Manage known labels of tasks.")
@@ -29,19 +30,21 @@ def gold() -> None:
 )
 def add(project: int, task: int | None, label: str | None, question: str | None, file: Path | None) -> None:
     """Mark LABEL as the right one for TASK, or all rows of a file."""
+    from ..controls import read_config
     from ..store.gold import add_gold
     from .setup import data_database
 
     if (file is None) == (task is None or label is None):
         raise click.UsageError("Give a task and a label, or a --file.")
-    config = _config(project)
+    facts = _facts(project)
+    config = read_config(facts.label_config)
     rows = [(task or 0, question, str(label))] if file is None else _rows(file, len(config.questions) > 1)
     labels = {}
     for number, name, value in rows:
         checked = _question(config, name)
         labels[number, checked] = _label(config, checked, value)
     with data_database() as engine, engine.begin() as connection:
-        add_gold(connection, project, labels)
+        add_gold(connection, project, labels, facts.created_at)
     click.echo(f"{count(len(labels), 'gold label')} added to project {project}; the next sync uses them.")
 
 
@@ -87,12 +90,11 @@ def _rows(file: Path, with_questions: bool) -> list[tuple[int, str | None, str]]
     return rows
 
 
-def _config(project: int) -> Config:
-    from ..controls import read_config
+def _facts(project: int) -> ProjectFacts:
     from ..settings import read_settings
     from .setup import label_studio
 
-    return read_config(label_studio(read_settings()).project(project).label_config)
+    return label_studio(read_settings()).project(project)
 
 
 def _question(config: Config, name: str | None) -> str:

@@ -54,7 +54,12 @@ def sync(
     settings = read_settings()
     studio = label_studio(settings)
     recipe = replace(settings.recipe, method=method or settings.recipe.method)
-    flags = RunFlags(dry_run=dry_run, from_scratch=from_scratch or since_scratch, take_over=take_over)
+    flags = RunFlags(
+        dry_run=dry_run,
+        from_scratch=from_scratch or since_scratch,
+        take_over=take_over,
+        audit_seconds=settings.audit_seconds,
+    )
     with store_of(settings) as store:
         wanted = [int(entry["id"]) for entry in studio.projects()] if everything else list(dict.fromkeys(projects))
         several = len(wanted) > 1

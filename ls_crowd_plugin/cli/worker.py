@@ -18,6 +18,7 @@ LAST_SECONDS = 60.0  # a pass may take this long to end after the parent has die
 def worker(supervised: bool) -> None:
     """Process projects that webhooks or polling report as changed, until stopped."""
     from ..log import log_to_stderr
+    from ..pipeline.context import RunFlags
     from ..pipeline.worker import Worker
     from ..settings import read_settings
     from .setup import label_studio, store_of
@@ -29,8 +30,10 @@ def worker(supervised: bool) -> None:
             label_studio(settings),
             store,
             settings.recipe,
+            RunFlags(audit_seconds=settings.audit_seconds),
             projects=settings.projects,
             poll_seconds=settings.poll_seconds,
+            settle_seconds=settings.settle_seconds,
         )
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: threading.Thread(target=process.stop).start())  # no lock in a handler

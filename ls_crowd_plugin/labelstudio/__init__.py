@@ -2,6 +2,6 @@
 
 from .client import LabelStudio
 from .http import Http
-from .types import Prediction, ProjectFacts, result_items
+from .types import Prediction, ProjectFacts, result_items, user_id
 
-__all__ = ["Http", "LabelStudio", "Prediction", "ProjectFacts", "result_items"]
+__all__ = ["Http", "LabelStudio", "Prediction", "ProjectFacts", "result_items", "user_id"]

@@ -9,14 +9,16 @@ from datetime import datetime
 from ..errors import LabelStudioError, NotFound, Rejected
 from ..records import Json
 from .http import Http
-from .types import Prediction, ProjectFacts
+from .types import Prediction, ProjectFacts, user_id
 
 PAGE_SIZE = 1000  # tasks per page; the fastest with Label Studio
+IDS_IN_ADDRESS = 200  # task ids in one request: they are part of its address
 MAX_RESTARTS = 5  # how often the pages are read again from the first because tasks vanish meanwhile
 SECONDS_PER_DELETION = 0.1
+LISTED_FIELDS = "id,created_at,updated_at,overlap,is_labeled,total_annotations,cancelled_annotations"
 TASK_FIELDS = (
-    "id,updated_at,overlap,is_labeled,total_annotations,annotations,result,completed_by,was_cancelled,ground_truth,"
-    "created_at,lead_time,updated_by,parent_prediction,parent_annotation"
+    f"{LISTED_FIELDS},annotations,result,completed_by,was_cancelled,ground_truth,lead_time,updated_by,parent_prediction,"
+    "parent_annotation"
 )  # `include` filters the fields of nested annotations too, so these are listed as well
 
 OnProgress = Callable[[int, int], None]  # done, total
@@ -72,8 +74,25 @@ class LabelStudio:
 
     def tasks(self, project: int, ids: Collection[int], include: str) -> list[Json]:
         """Return the tasks with these ids, with the fields listed in `include`."""
-        query = {"selectedItems": {"all": False, "included": sorted(ids)}}
-        return [task for page in self._task_pages(project, include, "all", query) for task in page] if ids else []
+        ordered = sorted(ids)
+        found: dict[int, Json] = {}
+        for start in range(0, len(ordered), IDS_IN_ADDRESS):
+            query = {"selectedItems": {"all": False, "included": ordered[start : start + IDS_IN_ADDRESS]}}
+            for page in self._task_pages(project, include, "all", query):
+                found |= {int(task["id"]): task for task in page}
+        return list(found.values())
+
+    def listed_tasks(self, project: int, *, with_data: bool = False) -> Iterator[Json]:
+        """Yield all tasks without their annotations, which is much faster; a task may come twice."""
+        include = f"{LISTED_FIELDS},data" if with_data else LISTED_FIELDS
+        return (task for page in self._task_pages(project, include, "task_only", {}) for task in page)
+
+    def author(self, annotation: int) -> int | None:
+        """Return who is the author of an annotation; None if there is none, or no such annotation."""
+        try:
+            return user_id(self.http.get(f"/api/annotations/{annotation}/").get("completed_by"))
+        except NotFound:
+            return None
 
     def task_ids(self, project: int) -> set[int]:
         return {int(task["id"]) for page in self._task_pages(project, "id", "task_only", {}) for task in page}
@@ -144,8 +163,9 @@ class LabelStudio:
         """Return the tabs of the Data Manager; they belong to the project, not to a user."""
         return list(self.http.get("/api/dm/views/", project=project))
 
-    def create_tab(self, project: int, tab: Json) -> None:
-        self.http.post("/api/dm/views/", {"project": project, "data": tab})
+    def create_tab(self, project: int, tab: Json) -> int:
+        """Create a tab and return its id."""
+        return int(self.http.post("/api/dm/views/", {"project": project, "data": tab})["id"])
 
     def delete_tab(self, tab: int) -> None:
         self.http.delete(f"/api/dm/views/{tab}/")

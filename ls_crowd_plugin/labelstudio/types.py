@@ -22,6 +22,8 @@ class ProjectFacts:
     overlap_cohort_percentage: int | None = None  # of the tasks, those that need more than one annotation
     skip_queue: str | None = None  # what happens to a skipped task
     sampling: str | None = None  # in which order tasks are served
+    owner: int | None = None  # who created the project
+    annotation_counts: tuple[int, int, int] | None = None  # answered, skipped, marked as ground truth
 
     @classmethod
     def from_json(cls, project: Json) -> ProjectFacts:
@@ -37,7 +39,23 @@ class ProjectFacts:
             overlap_cohort_percentage=project.get("overlap_cohort_percentage"),
             skip_queue=project.get("skip_queue"),
             sampling=project.get("sampling"),
+            owner=user_id(project.get("created_by")),
+            annotation_counts=_counts(project),
         )
+
+
+def _counts(project: Json) -> tuple[int, int, int] | None:
+    names = ("total_annotations_number", "skipped_annotations_number", "ground_truth_number")
+    answered, skipped, marked = (project.get(name) for name in names)
+    if isinstance(answered, int) and isinstance(skipped, int) and isinstance(marked, int):
+        return answered, skipped, marked
+    return None
+
+
+def user_id(value: object) -> int | None:
+    """Return a user's id, which comes as a number or inside an object."""
+    user = value.get("id") if isinstance(value, dict) else value
+    return user if isinstance(user, int) and not isinstance(user, bool) else None
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,15 @@ change is noticed, from the cheapest way to the most thorough:
 
     snapshot      queue       digest of the project's entry in Label Studio's list: catches new and deleted annotations
                               and changed settings, with one request for all projects
-    pulled_until  mirror      changes of tasks up to this time are mirrored; only later ones are pulled: catches edits
-    task count    mirror      differs from Label Studio's: tasks were deleted, or restored from a backup
+    pulled_until  mirror      the newest change that is mirrored, by Label Studio's clock; only tasks that changed
+                              shortly before or after it are pulled: catches edits
+    counts        mirror      of tasks and annotations differ from Label Studio's: catches what carries no time
+    audited_at    mirror      every ten minutes, and whenever counts or times look wrong, the stamps of all tasks are
+                              compared with a list of them: catches the rest
     pull_rule     mirror      what decides how a task is read: when it changes, all tasks are read again
     revision      mirror      rises when an answer, or anything else that counts, changes
-    fingerprint   last pass   revision, label config, gold and recipe: the same means the same output
-    digest        prediction  label and rounded score: a prediction is rewritten only if it changes
+    fingerprint   last pass   revision, label config, owner, gold and recipe: the same means the same output
+    digest        prediction  of all that we write: a prediction is rewritten only if it changes
+    basis         prediction  digest of the task's own answers: while people work, an answered task goes first
     verified_at   last pass   once an hour all predictions are compared one by one, in case somebody edited them
 """

@@ -21,9 +21,10 @@ from ..store import Store, queue
 from ..store.heartbeats import alive_workers
 from ..store.passes import get_last_pass
 from ..store.secrets import get_secret
+from .existing import our_versions
 from .inputs import read_inputs
 from .plan import VERSION
-from .write import existing_versions, settings_to_change
+from .write import settings_to_change
 
 OK, NOTE, BAD = "ok", "note", "bad"
 NEEDED_ACTIONS = {"ANNOTATION_CREATED", "ANNOTATION_UPDATED", "ANNOTATIONS_DELETED", "TASKS_CREATED", "TASKS_DELETED"}
@@ -191,9 +192,9 @@ def _problem_with(webhook: Json, project: int, secret: str | None) -> str:
 
 
 def _predictions(checked: Checked, facts: ProjectFacts) -> Iterator[Check]:
-    versions = existing_versions(checked.studio, facts.id)
+    versions, _ = our_versions(checked.studio, checked.store, facts.id)
     yield Check(OK if versions else NOTE, f"It has {sum(versions.values())} predictions of the plugin.")
-    settings, warning = settings_to_change(facts, take_over=False, version=next(iter(versions), VERSION))
+    settings, warning = settings_to_change(facts, False, next(iter(versions), VERSION), versions)
     if warning:
         yield Check(NOTE, warning)
     elif settings and versions:
@@ -220,7 +221,7 @@ def _queue_entry(checked: Checked, project: int) -> Iterator[Check]:
 
 
 def _answers(checked: Checked, facts: ProjectFacts) -> Iterator[Check]:
-    crowd = read_inputs(checked.store, facts.id, facts.label_config, checked.settings.recipe).crowd
+    crowd = read_inputs(checked.store, facts, checked.settings.recipe).crowd
     if not crowd.units:
         yield Check(BAD, "There are no answers to aggregate yet; annotate some tasks, or run 'ls-crowd sync'.")
         return

@@ -11,10 +11,11 @@ from ..records import Json
 from ..settings import SECRET_HEADER
 from ..store import Store, queue
 from ..store.forget import forget_written
+from ..store.predictions import forget_tab, read_tabs, remember_tab
 from ..store.project_settings import forget_settings, read_settings_before, remember_settings
-from .review_tabs import is_review_tab, review_tabs, tab_title
+from .existing import our_versions
+from .review_tabs import is_as_made, review_tabs, tab_title
 from .task_meta import remove_task_meta
-from .write import existing_versions
 
 UNCERTAIN_FIRST = "Uncertainty sampling"  # Label Studio's name for the order by ascending score
 
@@ -34,7 +35,7 @@ def connect(
     facts = studio.project(project)
     changes = Changes()
     _connect_webhook(studio, project, f"{address}/webhook/{project}", secret, changes)
-    _connect_tabs(studio, facts, changes)
+    _connect_tabs(studio, store, facts, changes)
     if uncertain_first and facts.sampling != UNCERTAIN_FIRST:
         with store.data.begin() as connection:
             remember_settings(connection, project, {"sampling": facts.sampling})
@@ -52,13 +53,10 @@ def disconnect(studio: LabelStudio, store: Store, project: int, *, address: str,
     for webhook in _webhooks_to(studio, project, f"{address}/webhook"):
         studio.delete_webhook(int(webhook["id"]))
         changes.done.append(f"Removed the webhook to {webhook['url']}.")
-    for tab in studio.tabs(project):
-        if is_review_tab(tab):
-            studio.delete_tab(int(tab["id"]))
-            changes.done.append(f"Removed the tab {tab_title(tab)!r}.")
+    _disconnect_tabs(studio, store, project, changes)
     _restore_settings(studio, store, project, changes)
     if purge:
-        for version, size in existing_versions(studio, project).items():
+        for version, size in our_versions(studio, store, project)[0].items():
             studio.delete_version(project, version, size)
             changes.done.append(f"Removed {size} predictions of {version!r}.")
         changes.done.append(f"Removed the metadata of {remove_task_meta(studio, store, project)} tasks.")
@@ -103,14 +101,31 @@ def _connect_webhook(studio: LabelStudio, project: int, url: str, secret: str, c
         changes.done.append(done)
 
 
-def _connect_tabs(studio: LabelStudio, facts: ProjectFacts, changes: Changes) -> None:
+def _connect_tabs(studio: LabelStudio, store: Store, facts: ProjectFacts, changes: Changes) -> None:
     existing = {tab_title(tab) for tab in studio.tabs(facts.id)}
     if not existing:  # the first tab created through the API would replace the one people expect
         studio.create_tab(facts.id, {"title": "Default", "type": "list", "target": "tasks"})
     for title, body in review_tabs(read_config(facts.label_config)).items():
         if title not in existing:
-            studio.create_tab(facts.id, {"title": title, "type": "list", "target": "tasks", **body})
+            tab = studio.create_tab(facts.id, {"title": title, "type": "list", "target": "tasks", **body})
+            with store.data.begin() as connection:
+                remember_tab(connection, facts.id, tab)
             changes.done.append(f"Created the tab {title!r}.")
+
+
+def _disconnect_tabs(studio: LabelStudio, store: Store, project: int, changes: Changes) -> None:
+    """Remove the tabs that we made: those remembered, and those exactly as we make them, which an earlier database may
+    have remembered. A tab of people's own stays, whatever its title."""
+    with store.data.connect() as connection:
+        ours = read_tabs(connection, project)
+    for tab in studio.tabs(project):
+        number = int(tab["id"])
+        if number in ours or is_as_made(tab):
+            studio.delete_tab(number)
+            changes.done.append(f"Removed the tab {tab_title(tab)!r}.")
+    with store.data.begin() as connection:
+        for number in ours:
+            forget_tab(connection, project, number)
 
 
 def _webhooks_to(studio: LabelStudio, project: int, url: str) -> list[Json]:

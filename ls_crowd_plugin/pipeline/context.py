@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Protocol
 
 from sqlalchemy import Connection
@@ -25,6 +26,14 @@ class Checkpoint(Protocol):
         """`rest_can_wait`: what is left to do can be done as well, or better, by the next pass."""
 
 
+class Pace(Enum):
+    """How much of what has changed is written, and how fast."""
+
+    AT_ONCE = "at once"  # everything, by the cheapest calls: a person waits for it
+    LIVE = "live"  # what people wait for, in single requests: people work
+    SETTLE = "settle"  # everything, in single requests with pauses: nobody has worked on the project for a while
+
+
 @dataclass(frozen=True)
 class RunFlags:
     """How a pass is run, as opposed to what it computes."""
@@ -32,6 +41,8 @@ class RunFlags:
     dry_run: bool = False
     from_scratch: bool = False  # read all tasks again and compare all predictions
     take_over: bool = False  # show the consensus where the project shows another model's predictions
+    pace: Pace = Pace.AT_ONCE
+    audit_seconds: float = 600.0  # how often the mirror is compared with a list of all tasks
     quiet_seconds: float = 60.0  # how long nobody may have annotated a task before its `meta` is changed
 
 

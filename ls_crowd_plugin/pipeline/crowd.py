@@ -10,8 +10,9 @@ from ..controls import NO_REGION, NONE, Config
 from ..recipe import Recipe
 from ..store import Annotation
 from ..store.gold import GoldKey
-from .gold_sources import believed_marks, merge_gold
+from .gold_sources import merge_gold
 from .region_groups import RegionGroup, Unit, group_regions
+from .trust import Trust, forgery_warnings
 
 Key = tuple[Unit, str]  # unit, question
 ByAnnotator = Mapping[tuple[int, int], Annotation]  # (task, annotator) → the annotation that counts
@@ -32,6 +33,7 @@ class Crowd:
     people_counts: dict[int, int] = field(default_factory=dict)  # task → people who annotated it, gold included
     annotations: dict[tuple[int, int], Annotation] = field(default_factory=dict)  # (task, annotator) → what counts
     groups: dict[Unit, RegionGroup] = field(default_factory=dict)  # of regions
+    left_out_annotations: list[tuple[int, str]] = field(default_factory=list)  # id, why
     warnings: list[str] = field(default_factory=list)
 
     def add(self, unit: Unit, annotator: int, question: str, label: str) -> None:
@@ -75,23 +77,29 @@ def build_crowd(
     stored_gold: Mapping[GoldKey, str],
     gold_fields: Mapping[int, str],
     recipe: Recipe,
+    trust: Trust | None = None,
 ) -> Crowd:
     """Sort a project's annotations into answers and gold.
 
-    Gold comes from our database (`stored_gold`), from the field of `task.data` that the recipe names (`gold_fields`:
-    task → JSON), from annotations marked as ground truth, and from experts; a gold annotation is not an answer. Not
-    counted are skipped, empty and copied annotations and those without an author; of several by one person on one task
-    the newest counts. Where people draw regions, an empty annotation says that there are none.
+    Gold comes from the recipe's sources: our database (`stored_gold`), the field of `task.data` that the recipe names
+    (`gold_fields`: task → JSON), annotations marked as ground truth, and experts; a gold annotation is not an answer.
+    Not counted are skipped, empty and copied annotations, those without an author, and those that somebody else wrote
+    whom `trust` does not allow that; of several by one person on one task the newest counts. Where people draw regions,
+    an empty annotation says that there are none.
     """
+    trust = trust or Trust(recipe.gold_sources, recipe.experts)
     usable = [annotation for annotation in annotations if _is_usable(annotation, config)]
-    config = config.with_observed_labels([annotation.items for annotation in usable])
-    marks, warnings = believed_marks(usable)
-    people = {(annotation.task, annotation.annotator) for annotation in usable}
-    crowd = Crowd(config, people_counts=dict(Counter(task for task, _ in people)), warnings=warnings)
-    is_gold = [annotation.id in marks or annotation.annotator in recipe.experts for annotation in usable]
-    answers = _newest(annotation for annotation, gold in zip(usable, is_gold, strict=True) if not gold)
-    golden = _newest(annotation for annotation, gold in zip(usable, is_gold, strict=True) if gold)
+    golden = _newest(annotation for annotation in usable if trust.is_gold(annotation))
+    others = [annotation for annotation in usable if not trust.is_gold(annotation)]
+    answers = _newest(annotation for annotation in others if trust.problem_with(annotation) is None)
+    config = config.with_observed_labels([one.items for one in (*answers.values(), *golden.values())])
+    crowd = Crowd(config, people_counts=dict(Counter(task for task, _ in answers.keys() | golden.keys())))
+    problems = ((one.id, trust.problem_with(one)) for one in others)
+    crowd.left_out_annotations.extend((number, problem) for number, problem in problems if problem)
+    crowd.warnings.extend(forgery_warnings(trust, others))
     _add_answers(crowd, answers)
+    stored_gold = stored_gold if "plugin" in trust.sources else {}
+    gold_fields = gold_fields if "task_data" in trust.sources else {}
     gold, gold_warnings = merge_gold(config, golden.values(), stored_gold, gold_fields)
     crowd.gold.update({(task, question): label for (task, question), label in gold.items()})
     crowd.warnings.extend(gold_warnings)
@@ -133,9 +141,6 @@ def _add_answers(crowd: Crowd, answers: ByAnnotator) -> None:
         if labels or crowd.config.regions:
             crowd.annotations[task, annotator] = annotation
             crowd.answer_counts[task] = crowd.answer_counts.get(task, 0) + 1
-    edited = sum(annotation.updated_by not in (None, annotation.annotator) for annotation in answers.values())
-    if edited:
-        crowd.warnings.append(f"{edited} annotation(s) were last edited by somebody other than their author.")
 
 
 def _add_regions(crowd: Crowd, answers: ByAnnotator, golden: ByAnnotator, min_iou: float) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ..controls import NO_REGION
 from ..records import AnnotatorScore, Json, rounded
 from .crowd import Crowd, Key
-from .plan import META, DesiredPrediction, digest
+from .plan import META, DesiredPrediction
 from .project_fit import ProjectFit
 from .region_groups import RegionGroup, task_of
 
@@ -95,7 +97,14 @@ def _predict(
     if items:
         items[0]["meta"] = {**items[0].get("meta", {}), META: meta}
     score = rounded(min(confidence.values())) or 0.0
-    return DesiredPrediction(task, items, score, digest(items, score))
+    return DesiredPrediction(task, items, score, _basis(crowd, task, parts.annotators))
+
+
+def _basis(crowd: Crowd, task: int, annotators: Iterable[int]) -> str:
+    """A digest of a task's own answers."""
+    found = ((who, crowd.annotations.get((task, who))) for who in sorted(annotators))
+    answers = [[who, annotation and annotation.result] for who, annotation in found]
+    return hashlib.sha256(json.dumps(answers).encode()).hexdigest()
 
 
 def _harder(one: float | None, other: float | None) -> float | None:

@@ -1,34 +1,14 @@
-"""Where gold comes from, and when it is believed. Pure."""
+"""Gold labels from all sources that are believed, merged. Pure."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 
 from ..controls import NONE, Config
 from ..store import Annotation
 from ..store.gold import GoldKey
-
-
-def believed_marks(annotations: Sequence[Annotation]) -> tuple[set[int], list[str]]:
-    """Ids of the annotations whose mark as ground truth is believed, and warnings about the others."""
-    marked = [annotation for annotation in annotations if annotation.ground_truth]
-    if len(marked) > 1 and len(marked) > len(annotations) / 2:
-        return set(), [
-            "Most annotations are marked as ground truth, which Label Studio does by itself during an import, so the"
-            " marks are ignored. Add gold with 'ls-crowd gold add', or clear a mark through Label Studio's API: PATCH"
-            ' /api/annotations/ID/ with {"ground_truth": false}.'
-        ]
-    marks = Counter(annotation.task for annotation in marked)
-    several = sorted(task for task, count in marks.items() if count > 1)
-    warnings = []
-    if several:
-        warnings.append(
-            f"{len(several)} task(s), for example task {several[0]}, have several annotations marked as ground truth;"
-            " these marks are ignored. Leave one mark on each task."
-        )
-    return {annotation.id for annotation in marked if marks[annotation.task] == 1}, warnings
 
 
 def merge_gold(

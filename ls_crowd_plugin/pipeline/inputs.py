@@ -11,11 +11,14 @@ from sqlalchemy import Connection
 
 from .. import __version__
 from ..controls import read_config
+from ..labelstudio import ProjectFacts
 from ..recipe import Recipe
 from ..store import Store, Task, mirror
 from ..store.gold import list_gold
-from ..store.trail import count_reassigned
+from ..store.trail import count_reassigned, read_erased_marks
+from ..store.users import read_names
 from .crowd import Crowd, build_crowd
+from .trust import Trust, gold_warnings
 
 
 @dataclass(frozen=True)
@@ -41,23 +44,30 @@ class Inputs:
         return {task.id: task.texts for task in self.tasks.values() if task.data}
 
 
-def fingerprint(connection: Connection, project: int, label_config: str, recipe: Recipe) -> str:
+def fingerprint(connection: Connection, facts: ProjectFacts, recipe: Recipe) -> str:
     """A digest of everything that the output depends on."""
-    mirrored = mirror.get_project(connection, project)
+    mirrored = mirror.get_project(connection, facts.id)
     revision = mirrored.revision if mirrored else 0
-    gold = sorted(list_gold(connection, project).items())
-    facts = [__version__, revision, label_config, gold, recipe.digest()]
-    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+    gold = sorted(list_gold(connection, facts.id).items())
+    depends_on = [__version__, revision, facts.label_config, facts.owner, gold, recipe.digest()]
+    return hashlib.sha256(json.dumps(depends_on).encode()).hexdigest()
 
 
-def read_inputs(store: Store, project: int, label_config: str, recipe: Recipe) -> Inputs:
+def read_inputs(store: Store, facts: ProjectFacts, recipe: Recipe) -> Inputs:
     """Read a project's crowd from the mirror. It is built when the transaction has ended: that can take minutes."""
+    project = facts.id
     with store.data.connect() as connection:
         tasks = mirror.read_tasks(connection, project)
         annotations = mirror.read_annotations(connection, project)
         gold, reassigned = list_gold(connection, project), count_reassigned(connection, project)
+        erased = read_erased_marks(connection, project)
+        writers = {user for one in annotations for user in (one.annotator, one.updated_by) if user is not None}
+        names = read_names(connection, sorted(writers))
     gold_fields = {task.id: task.gold_field for task in tasks.values() if task.gold_field is not None}
-    crowd = build_crowd(read_config(label_config), annotations, gold, gold_fields, recipe)
+    created_at = {task.id: task.created_at for task in tasks.values()}
+    trust = Trust(recipe.gold_sources, recipe.experts, facts.owner, created_at, names)
+    crowd = build_crowd(read_config(facts.label_config), annotations, gold, gold_fields, recipe, trust)
+    crowd.warnings.extend(gold_warnings(trust, annotations, erased, bool(recipe.gold_field)))
     if reassigned:
-        crowd.warnings.append(f"{reassigned} annotation(s) have a different author than when they were first seen.")
+        crowd.warnings.append(f"Annotations whose author has changed since they were first seen: {reassigned:,}.")
     return Inputs(crowd, tasks, recipe)

@@ -8,6 +8,7 @@ from enum import Enum
 
 from ..records import ProjectSummary
 from ..store.queue import LONGEST_PAUSE
+from .context import Pace
 from .plan import Plan
 from .pull import Pulled
 from .task_meta import Copied
@@ -41,6 +42,7 @@ class PassReport:
     written: Written = field(default_factory=Written)
     copied: Copied = field(default_factory=Copied)
     warnings: list[str] = field(default_factory=list)
+    pace: Pace = Pace.AT_ONCE
     seconds: Mapping[str, float] = field(default_factory=dict)  # by stage
 
 

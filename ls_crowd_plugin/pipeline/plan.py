@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import count
 
+from ..controls.region import ON_IMAGE
 from ..labelstudio import Prediction
-from ..records import Json, rounded
+from ..records import SETTLED, Json, rounded
+from ..store.predictions import StoredPrediction
 
-VERSION = "crowd-consensus"  # every model version of ours begins with this
+VERSION = "crowd-consensus"  # our model version; with a number after it where that name is taken
 META = "crowd"  # our key in metadata
+WRITTEN = ("id", "from_name", "to_name", "type", "value", "score", "meta", *ON_IMAGE)  # keys of what we write
 
 # The cost of calls, counted in single requests that create, change or delete one prediction, as measured on Label
 # Studio 1.23: an import also recounts every task of the project, and deleting a version deletes predictions singly.
@@ -20,6 +24,11 @@ TASKS_PER_REQUEST = 100  # of a project, that an import recounts in the time of 
 IMPORTED_PER_REQUEST = 400
 MIN_IMPORT = 20
 RETIRED_PER_REQUEST = 13
+
+# While people work, a score is rewritten if it moved this far, or noticeably crossed the line between settled and not.
+SCORE_STEP = 0.05
+CROSSING_STEP = 0.01
+LIVE_WRITES = 10  # predictions that are written for each answered task, at most
 
 
 @dataclass(frozen=True)
@@ -29,13 +38,25 @@ class DesiredPrediction:
     task: int
     result: list[Json]
     score: float
-    digest: str  # of labels and rounded score: a prediction is rewritten only when this changes
+    basis: str = ""  # digest of the task's own answers
+
+    @cached_property
+    def digest(self) -> str:
+        return content_digest(self.result, self.score)
+
+    @cached_property
+    def labels(self) -> str:
+        return labels_digest(self.result)
 
     @property
     def is_importable(self) -> bool:
         """Label Studio's import refuses nested choices, whose values are paths; single requests accept them."""
         values = (value for item in self.result for value in item["value"].get("choices") or ())
         return not any(isinstance(value, list) for value in values)
+
+    def stored(self, prediction: int | None) -> StoredPrediction:
+        """This prediction once Label Studio holds it, under this id."""
+        return StoredPrediction(self.task, prediction, self.digest, self.labels, self.score, self.basis)
 
 
 @dataclass(frozen=True)
@@ -46,13 +67,16 @@ class ExistingPrediction:
     task: int
     version: str
     digest: str
-    result: list[Json] = field(default_factory=list)
+    labels: str
     score: float | None = None
 
     @classmethod
     def of(cls, found: Prediction) -> ExistingPrediction:
-        content = digest(found.result, found.score)
-        return cls(found.id, found.task, found.model_version, content, found.result, found.score)
+        content = content_digest(found.result, found.score)
+        return cls(found.id, found.task, found.model_version, content, labels_digest(found.result), found.score)
+
+    def stored(self, basis: str = "") -> StoredPrediction:
+        return StoredPrediction(self.task, self.id, self.digest, self.labels, self.score or 0.0, basis)
 
 
 @dataclass(frozen=True)
@@ -65,6 +89,7 @@ class Plan:
     delete: list[ExistingPrediction] = field(default_factory=list)
     retire: dict[str, int] = field(default_factory=dict)  # whole versions of ours to delete → their size
     settings: Json = field(default_factory=dict)  # of the project
+    deferred: int = 0  # predictions whose small changes are left until the project is quiet
     relabelled: int = field(default=0, compare=False)  # tasks whose prediction gets another label
 
     @property
@@ -76,6 +101,12 @@ class Plan:
         """How many predictions it touches."""
         return len(self.create) + len(self.update) + len(self.delete) + sum(self.retire.values())
 
+    @property
+    def tasks(self) -> set[int]:
+        """The tasks whose predictions it creates, changes or deletes one by one."""
+        changed = {wanted.task for _, wanted in self.update} | {one.task for one in self.delete}
+        return changed | {wanted.task for wanted in self.create}
+
     def cost(self, tasks: int) -> float:
         """In single requests, for a project with this number of tasks."""
         single = len(self.update) + len(self.delete)
@@ -83,10 +114,6 @@ class Plan:
         importable = sum(prediction.is_importable for prediction in self.create)
         creating = _cost_of_import(importable, tasks) if should_import(importable, tasks) else importable
         return single + creating + len(self.create) - importable + retiring
-
-
-def is_ours(version: str | None) -> bool:
-    return (version or "").startswith(VERSION)
 
 
 def should_import(predictions: int, tasks: int) -> bool:
@@ -102,13 +129,16 @@ def _cost_of_import(predictions: int, tasks: int) -> float:
     return 1 + tasks / TASKS_PER_REQUEST + predictions / IMPORTED_PER_REQUEST
 
 
-def digest(result: Sequence[Json], score: float | None) -> str:
-    """The same for predictions with the same labels and rounded score. Of the metadata it only matters whether they
-    contain people's scores, so that these are removed where they are switched off."""
-    names = ("from_name", "value", *(() if score is None else ("score",)))  # a region has a score of its own
-    items = sorted(json.dumps([item.get(name) for name in names], sort_keys=True) for item in result)
-    has_scores = bool(crowd_meta(result).get("annotators"))
-    return hashlib.sha256(json.dumps([items, rounded(score), has_scores]).encode()).hexdigest()
+def content_digest(result: Sequence[Json], score: float | None) -> str:
+    """The same for predictions that say the same in all that we write, metadata too."""
+    items = [{name: item[name] for name in WRITTEN if name in item} for item in result]
+    return hashlib.sha256(json.dumps([items, rounded(score)], sort_keys=True).encode()).hexdigest()
+
+
+def labels_digest(result: Sequence[Json]) -> str:
+    """The same for predictions with the same labels."""
+    items = sorted(json.dumps([item.get(name) for name in ("from_name", "value")], sort_keys=True) for item in result)
+    return hashlib.sha256(json.dumps(items).encode()).hexdigest()
 
 
 def crowd_meta(result: object) -> Json:
@@ -125,72 +155,90 @@ def make_plan(
     *,
     tasks: int = 0,
     shown_version: str = "",
+    taken: Collection[str] = (),
+    may_replace: bool = True,
 ) -> Plan:
-    """The cheapest way from what exists to what is desired, for a project with this number of tasks.
+    """The cheapest way from what exists to all that is desired, for a project with this number of tasks.
 
-    It may end with any existing version of ours (the one that is shown, if that is as good as another), or with a new
-    one that replaces them all. A change of versions that was interrupted is thus completed by continuing it.
+    It may end with any existing version of ours (the one that is shown, if that is as good as another) or, if it
+    `may_replace` them, with a new one that replaces them all. A replacement that was interrupted is thus completed by
+    continuing it. Names of versions in `taken` are somebody else's.
     """
     by_version: dict[str, list[ExistingPrediction]] = {}
     for prediction in sorted(existing, key=lambda one: one.id):
         by_version.setdefault(prediction.version, []).append(prediction)
     versions = sorted(by_version, key=lambda name: (name != shown_version, name))
-    plans = [*(_keep_version(version, desired, by_version) for version in versions), _new_version(desired, by_version)]
-    labels = {prediction.task: digest(prediction.result, None) for prediction in existing}
-    relabelled = sum(labels.get(one.task) not in (None, digest(one.result, None)) for one in desired)
+    plans = [_keep_version(version, desired, by_version, may_replace) for version in versions]
+    if may_replace or not plans:
+        plans.append(_new_version(desired, by_version, taken))
+    labels = {prediction.task: prediction.labels for prediction in existing}
+    relabelled = sum(labels.get(one.task) not in (None, one.labels) for one in desired)
     return replace(min(plans, key=lambda plan: plan.cost(tasks)), relabelled=relabelled)
 
 
 ByVersion = Mapping[str, Sequence[ExistingPrediction]]
+Change = tuple[ExistingPrediction, DesiredPrediction]
 
 
-def _keep_version(version: str, desired: Sequence[DesiredPrediction], by_version: ByVersion) -> Plan:
-    """Correct the predictions of one version, leave one of several on a task, and retire all other versions."""
+def only_urgent(plan: Plan, known: Mapping[int, StoredPrediction]) -> Plan:
+    """The part of a plan that is carried out while people work: answered tasks first, then labels that changed, then
+    scores that moved enough to matter to somebody; at most LIVE_WRITES for each answered task.
+
+    `known` are the predictions that were written before, with the answers they are based on.
+    """
+    basis = {task: stored.basis for task, stored in known.items() if stored.basis}
+    answered = [one for one in plan.update if basis.get(one[1].task, one[1].basis) != one[1].basis]
+    tasks = {wanted.task for _, wanted in answered}
+    urgent = [change for change in plan.update if change[1].task not in tasks and _is_urgent(change)]
+    new = len(answered) + len(plan.create)
+    room = LIVE_WRITES * max(new, 1) - new
+    update = [*answered, *urgent[:room]]
+    relabelled = sum(before.labels != wanted.labels for before, wanted in update)
+    return replace(plan, update=update, deferred=len(plan.update) - len(update), relabelled=relabelled)
+
+
+def _is_urgent(change: Change) -> bool:
+    before, wanted = change
+    score = before.score or 0.0
+    moved, crossed = abs(score - wanted.score), (score >= SETTLED) != (wanted.score >= SETTLED)
+    return before.labels != wanted.labels or moved >= SCORE_STEP or (crossed and moved >= CROSSING_STEP)
+
+
+def _keep_version(version: str, desired: Sequence[DesiredPrediction], by_version: ByVersion, may_retire: bool) -> Plan:
+    """Correct the predictions of one version, leave one of several on a task, and remove all other versions: as a whole
+    if that is allowed, else one prediction after another."""
     on_task: dict[int, list[ExistingPrediction]] = {}
     for prediction in by_version[version]:
         on_task.setdefault(prediction.task, []).append(prediction)
-    plan = Plan(version, retire={name: len(others) for name, others in by_version.items() if name != version})
-    same_content = _by_content(by_version)
+    others = {name: predictions for name, predictions in by_version.items() if name != version}
+    plan = Plan(version, retire={name: len(predictions) for name, predictions in others.items()} if may_retire else {})
     for wanted in desired:
         ours = on_task.pop(wanted.task, [])
         keep = next((one for one in ours if one.digest == wanted.digest), ours[0] if ours else None)
         plan.delete.extend(one for one in ours if one is not keep)
         if keep is None:
-            plan.create.append(_with_old_meta(wanted, same_content))
+            plan.create.append(wanted)
         elif keep.digest != wanted.digest:
             plan.update.append((keep, wanted))
     plan.delete.extend(one for ours in on_task.values() for one in ours)
-    plan.update.sort(key=lambda pair: _importance(*pair), reverse=True)
+    if not may_retire:
+        plan.delete.extend(one for predictions in others.values() for one in predictions)
+    plan.update.sort(key=_importance)
     return plan
 
 
-def _importance(before: ExistingPrediction, wanted: DesiredPrediction) -> tuple[bool, float]:
+def _importance(change: Change) -> tuple[bool, float, int]:
     """Another label comes first, then the largest change of the score: people see soon what they wait for."""
-    relabelled = digest(before.result, None) != digest(wanted.result, None)
-    return relabelled, abs(wanted.score - (before.score or 0.0))
+    before, wanted = change
+    return before.labels == wanted.labels, -abs(wanted.score - (before.score or 0.0)), wanted.task
 
 
-def _new_version(desired: Sequence[DesiredPrediction], by_version: ByVersion) -> Plan:
+def _new_version(desired: Sequence[DesiredPrediction], by_version: ByVersion, taken: Collection[str]) -> Plan:
     """Create everything under a version that does not exist yet, and retire all others."""
-    version = next(name for name in _version_names() if name not in by_version)
-    same_content = _by_content(by_version)
-    create = [_with_old_meta(wanted, same_content) for wanted in desired]
-    return Plan(version, create, retire={name: len(others) for name, others in by_version.items()})
+    version = next(name for name in _version_names() if name not in by_version and name not in taken)
+    return Plan(version, list(desired), retire={name: len(others) for name, others in by_version.items()})
 
 
 def _version_names() -> Iterator[str]:
     yield VERSION
     yield from (f"{VERSION}-{number}" for number in count(2))
-
-
-def _by_content(by_version: ByVersion) -> dict[tuple[int, str], ExistingPrediction]:
-    return {(one.task, one.digest): one for predictions in by_version.values() for one in predictions}
-
-
-def _with_old_meta(
-    wanted: DesiredPrediction, same_content: Mapping[tuple[int, str], ExistingPrediction]
-) -> DesiredPrediction:
-    """Numbers in the metadata are those of the pass that last changed the task: a prediction that only moves to another
-    version keeps them."""
-    before = same_content.get((wanted.task, wanted.digest))
-    return replace(wanted, result=before.result) if before is not None and before.result else wanted

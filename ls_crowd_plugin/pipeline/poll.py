@@ -13,7 +13,7 @@ from ..records import Json
 from ..setting_values import Projects
 from ..store import Store, mirror, queue
 from ..store.passes import get_last_pass
-from .project_pass import VERIFY_SECONDS
+from .standing import VERIFY_SECONDS
 
 SNAPSHOT_FIELDS = (  # of a project's entry in the list, that tell of changes without reading its tasks
     "title",

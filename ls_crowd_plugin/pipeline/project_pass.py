@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -13,27 +12,24 @@ from ..errors import CrowdError, EndPass, LabelStudioError, LeaseLost
 from ..labelstudio import ProjectFacts
 from ..labelstudio.validation import explain_rejection
 from ..records import ProjectSummary
-from ..store.forget import forget_written
 from ..store.passes import LastPass, get_last_pass, save_last_pass
-from ..store.predictions import read_predictions, save_predictions
-from ..store.project_settings import remember_settings
 from ..store.results import forget_results, save_results
 from ..store.users import read_names, save_users
 from .annotator_records import annotator_records
-from .context import PassContext
+from .context import Pace, PassContext
 from .desired import desired_predictions
 from .figures import figures
 from .inputs import Inputs, fingerprint, read_inputs
 from .label_records import fitted_labels
 from .outcome import Kind, Outcome, PassReport
-from .plan import DesiredPrediction, Plan, make_plan
+from .plan import DesiredPrediction, Plan
 from .project_fit import ProjectFit, fit_project
 from .pull import Pulled, pull
+from .standing import Standing, begin_writing, end_writing, plan_writes, read_standing
 from .task_meta import copy_task_meta
-from .write import Written, existing_predictions, existing_versions, settings_to_change, write
+from .write import Written, settings_to_change, write
 
 MAX_PLANS = 4  # in one pass, if requests are interrupted or tasks are deleted meanwhile
-VERIFY_SECONDS = 3600.0  # equal counts do not say that nobody edited a prediction: they are compared this often
 OUTAGE_PAUSE = 60.0  # longest pause before a retry when Label Studio failed
 
 
@@ -57,50 +53,53 @@ def _run(context: PassContext) -> Outcome:
     with context.timed("pull"):
         pulled = pull(context)
         facts = pulled.facts
+        if context.flags.pace is Pace.SETTLE and pulled.annotations_changed:  # people do work, only without webhooks
+            context = replace(context, flags=replace(context.flags, pace=Pace.LIVE))
         with context.store.data.connect() as connection:
-            current = fingerprint(connection, context.project, facts.label_config, context.recipe)
+            current = fingerprint(connection, facts, context.recipe)
             last = get_last_pass(connection, context.project)
-    if last is not None and last.fingerprint == current and _is_in_place(context, facts, last):
-        _, warning = settings_to_change(facts, context.flags.take_over, last.version)
-        report = _report(context, pulled, Plan(last.version), last.summary, warning)
-        return Outcome(Kind.UNCHANGED, report=_with_task_meta(context, report))
+        standing = read_standing(context, pulled.tasks, last)
+    if last is not None and last.fingerprint == current and _is_done(context, last) and standing.is_as_written:
+        settings, warning = settings_to_change(facts, context.flags.take_over, last.version, standing.versions)
+        if not settings:
+            report = _report(context, pulled, Plan(last.version), last.summary, [warning])
+            return Outcome(Kind.UNCHANGED, report=_with_task_meta(context, report, standing))
 
     with context.timed("fit"):
-        inputs = read_inputs(context.store, context.project, facts.label_config, context.recipe)
+        inputs = read_inputs(context.store, facts, context.recipe)
         if not inputs.crowd.units:
-            return _clear(context, facts, inputs)
+            return _clear(context, facts, inputs, standing)
         fit = _fit(context, inputs)
     with context.timed("plan"):
         desired = _desired(context, inputs, fit)
-        plan, warning, verified_at = _plan(context, facts, desired)
+        plan, standing = plan_writes(context, facts, desired, standing)
         summary = _summary(inputs, fit)
-    report = _report(context, pulled, plan, summary, warning)
+    _, warning = settings_to_change(facts, context.flags.take_over, plan.version, standing.versions)
+    report = _report(context, pulled, plan, summary, [*standing.warnings, warning])
     if context.flags.dry_run:
         return Outcome(Kind.DONE, report=report)
 
     with context.timed("write"):
-        written, plan = _write(context, facts, desired, plan)
+        written, plan = _write(context, facts, desired, plan, standing)
     with context.timed("results"):
         if written.ended_by is not None and written.ended_by.kind == Kind.STOPPED:
             raise written.ended_by
         _save_results(context, inputs, fit, summary)
         if written.ended_by is not None:
             raise written.ended_by
-        _save_written(context, desired, written, LastPass(current, plan.version, summary, verified_at))
+        if not written.refused:
+            last = LastPass(current, plan.version, summary, standing.verified_at, not plan.deferred)
+            with context.transaction() as connection:
+                save_last_pass(connection, context.project, last)
         _save_names(context, fit)
     warnings = [*report.warnings, *_refused(facts, desired, plan, written)]
-    return Outcome(Kind.DONE, report=_with_task_meta(context, replace(report, written=written, warnings=warnings)))
+    report = replace(report, written=written, warnings=warnings)
+    return Outcome(Kind.DONE, report=_with_task_meta(context, report, standing))
 
 
-def _is_in_place(context: PassContext, facts: ProjectFacts, last: LastPass) -> bool:
-    """Whether Label Studio still holds what the last pass wrote, as far as counts tell."""
-    if context.flags.from_scratch or not _verified_lately(last):
-        return False
-    settings, _ = settings_to_change(facts, context.flags.take_over, last.version)
-    with context.store.data.connect() as connection:
-        predictions = read_predictions(connection, context.project)
-    expected = {last.version: len(predictions)} if predictions else {}
-    return not settings and existing_versions(context.studio, context.project) == expected
+def _is_done(context: PassContext, last: LastPass) -> bool:
+    """Whether the last pass wrote as much as this one would."""
+    return not context.flags.from_scratch and (last.settled or context.flags.pace is Pace.LIVE)
 
 
 def _fit(context: PassContext, inputs: Inputs) -> ProjectFit:
@@ -118,17 +117,17 @@ def _desired(context: PassContext, inputs: Inputs, fit: ProjectFit) -> list[Desi
     return [prediction for prediction in predictions if inputs.is_complete(prediction.task)]
 
 
-def _clear(context: PassContext, facts: ProjectFacts, inputs: Inputs) -> Outcome:
+def _clear(context: PassContext, facts: ProjectFacts, inputs: Inputs, standing: Standing) -> Outcome:
     """Without answers there are no predictions of ours, and no results."""
     if not context.flags.dry_run:
         with context.transaction() as connection:
             forget_results(connection, context.project)
-        if existing_versions(context.studio, context.project):
-            plan = make_plan([], existing_predictions(context.studio, context.project))
-            written, _ = _write(context, facts, [], plan)
+        if standing.versions:
+            plan, standing = plan_writes(context, facts, [], standing)
+            written, _ = _write(context, facts, [], plan, standing)
             if written.ended_by is not None:
                 raise written.ended_by
-        copy_task_meta(context, facts)
+        copy_task_meta(context, facts, standing.versions)
     config = inputs.crowd.config
     if config.controls or config.regions:
         return Outcome(Kind.NO_ANSWERS, f"Project {context.project} has no answers to aggregate yet.")
@@ -137,32 +136,12 @@ def _clear(context: PassContext, facts: ProjectFacts, inputs: Inputs) -> Outcome
     return Outcome(Kind.PARKED, reason)
 
 
-def _plan(context: PassContext, facts: ProjectFacts, desired: Sequence[DesiredPrediction]) -> tuple[Plan, str, float]:
-    """A plan, a warning, and when predictions were last compared one by one: they are only listed if something of ours
-    has changed here or there, or if that was too long ago."""
-    with context.store.data.connect() as connection:
-        before = read_predictions(connection, context.project)
-        last = get_last_pass(connection, context.project)
-    versions = existing_versions(context.studio, context.project)
-    unchanged = before == {one.task: one.digest for one in desired} and not context.flags.from_scratch
-    if unchanged and last is not None and _verified_lately(last) and list(versions.values()) == [len(before)]:
-        plan, verified_at = Plan(next(iter(versions))), last.verified_at
-    else:
-        verified_at = time.time()
-        existing = existing_predictions(context.studio, context.project) if versions else []
-        plan = make_plan(desired, existing, tasks=facts.task_number, shown_version=facts.model_version or "")
-    if not desired:
-        return plan, "", verified_at
-    settings, warning = settings_to_change(facts, context.flags.take_over, plan.version)
-    return replace(plan, settings=settings), warning, verified_at
-
-
-def _verified_lately(last: LastPass) -> bool:
-    return 0 <= time.time() - last.verified_at < VERIFY_SECONDS
-
-
 def _write(
-    context: PassContext, facts: ProjectFacts, desired: Sequence[DesiredPrediction], plan: Plan
+    context: PassContext,
+    facts: ProjectFacts,
+    desired: Sequence[DesiredPrediction],
+    plan: Plan,
+    standing: Standing,
 ) -> tuple[Written, Plan]:
     """Carry out the plan; where it is interrupted, or tasks have been deleted, make a new one from what exists.
 
@@ -170,20 +149,19 @@ def _write(
     """
     if plan.is_empty:
         return Written(), plan
-    with context.transaction() as connection:
-        before = {name: getattr(facts, name) for name in plan.settings}
-        remember_settings(connection, context.project, before)
-        forget_written(connection, context.project)
     written = Written()
     for plans_left in reversed(range(MAX_PLANS)):
-        written = written.followed_by(write(context, plan, facts.task_number, created_before=written.created))
+        begin_writing(context, facts, plan)
+        later = write(context, plan, facts.task_number, standing.versions, created_before=written.created)
+        written = written.followed_by(later)
         if written.error is None:
             break
         if not plans_left or not written.needs_new_plan:
             raise written.error
         desired = [prediction for prediction in desired if prediction.task not in written.tasks_gone]
-        plan, _, _ = _plan(context, facts, desired)
+        plan, standing = plan_writes(context, facts, desired, read_standing(context, frozenset(), None))
         written = written.with_missing({prediction.task for prediction in plan.create})
+    end_writing(context, plan, standing, written)
     return written, plan
 
 
@@ -199,21 +177,33 @@ def _summary(inputs: Inputs, fit: ProjectFit) -> ProjectSummary:
     )
 
 
-def _report(context: PassContext, pulled: Pulled, plan: Plan, summary: ProjectSummary, warning: str) -> PassReport:
+def _report(
+    context: PassContext,
+    pulled: Pulled,
+    plan: Plan,
+    summary: ProjectSummary,
+    warnings: Sequence[str],
+) -> PassReport:
     return PassReport(
         context.project,
         pulled.facts.title,
         pulled,
         plan,
         summary,
-        warnings=[*summary.warnings, *([warning] if warning else [])],
+        warnings=[*summary.warnings, *filter(None, warnings)],
+        pace=context.flags.pace,
         seconds=context.seconds,
     )
 
 
-def _with_task_meta(context: PassContext, report: PassReport) -> PassReport:
+def _with_task_meta(context: PassContext, report: PassReport, standing: Standing) -> PassReport:
+    """Copy metadata to tasks, but not while people work: changing a task may spoil what they submit to it."""
+    if context.flags.pace is Pace.LIVE:
+        return report
     with context.timed("meta"):
-        return replace(report, copied=copy_task_meta(context, report.pulled.facts))
+        touched = report.pulled.tasks if standing.found is None else None
+        copied = copy_task_meta(context, report.pulled.facts, {*standing.versions, report.plan.version}, touched)
+        return replace(report, copied=copied)
 
 
 def _save_results(context: PassContext, inputs: Inputs, fit: ProjectFit, summary: ProjectSummary) -> None:
@@ -224,15 +214,6 @@ def _save_results(context: PassContext, inputs: Inputs, fit: ProjectFit, summary
     with context.transaction() as connection:
         records = (label.record for label in labels)
         save_results(connection, context.project, summary, charts, records, annotators)
-
-
-def _save_written(context: PassContext, desired: Sequence[DesiredPrediction], written: Written, last: LastPass) -> None:
-    """Record what Label Studio holds now, and if it accepted everything, that this pass is complete."""
-    digests = {one.task: one.digest for one in desired if one.task not in written.refused}
-    with context.transaction() as connection:
-        save_predictions(connection, context.project, digests)
-        if not written.refused:
-            save_last_pass(connection, context.project, last)
 
 
 def _save_names(context: PassContext, fit: ProjectFit) -> None:

@@ -49,8 +49,12 @@ def review_tabs(config: Config) -> dict[str, Json]:
     return {**TABS, **_label_tabs(config)}
 
 
-def is_review_tab(tab: Json) -> bool:
-    return tab_title(tab) in TABS or tab_title(tab).startswith(LABEL_TAB)
+def is_as_made(tab: Json) -> bool:
+    """Whether a tab has a title and content that we give to tabs."""
+    title, data = tab_title(tab), tab.get("data") or {}
+    label = title.removeprefix(LABEL_TAB)
+    body = TABS.get(title) if label == title else _label_tab(label)
+    return body is not None and all(data.get(name) == value for name, value in body.items())
 
 
 def tab_title(tab: Json) -> str:
@@ -65,10 +69,8 @@ def _label_tabs(config: Config) -> dict[str, Json]:
     questions = config.questions
     if len(questions) != 1 or len(questions[0].labels) > MAX_LABEL_TABS:
         return {}
-    return {
-        f"{LABEL_TAB}{label}": _tab(
-            "tasks:predictions_score", _filter("predictions_results", "contains", "String", json.dumps([label]))
-        )
-        for label in questions[0].labels
-        if label.isascii()
-    }
+    return {f"{LABEL_TAB}{label}": _label_tab(label) for label in questions[0].labels if label.isascii()}
+
+
+def _label_tab(label: str) -> Json:
+    return _tab("tasks:predictions_score", _filter("predictions_results", "contains", "String", json.dumps([label])))

@@ -7,7 +7,7 @@ read again just before, other keys of `meta` are kept, and the counters are chec
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
@@ -18,7 +18,7 @@ from ..records import Json, parse_time
 from ..store import Store, mirror
 from ..store.predictions import read_predictions, read_task_meta, save_task_meta
 from .context import PassContext
-from .plan import META, crowd_meta, digest, is_ours
+from .plan import META, ExistingPrediction, crowd_meta
 
 BATCH = 50  # tasks read together; a task is changed at most about ten seconds after it was read
 MAX_PROJECT_SIZE = 2000  # tasks, up to which `auto` copies
@@ -56,12 +56,18 @@ class _Rules:
         )
 
 
-def copy_task_meta(context: PassContext, facts: ProjectFacts) -> Copied:
-    """Update `task.meta` of quiet tasks from their predictions, and remove it where there is none."""
+def copy_task_meta(
+    context: PassContext, facts: ProjectFacts, ours: Collection[str], touched: Collection[int] | None = ()
+) -> Copied:
+    """Update `task.meta` of quiet tasks from their predictions, and remove it where there is none.
+
+    `ours` are the model versions that we wrote. What was copied to tasks that somebody `touched` (None: any) is
+    compared again.
+    """
     if context.flags.dry_run or context.recipe.task_meta == "off":
         return Copied()
     studio, rules, report = context.studio, _Rules.of(context, facts), context.progress("meta")
-    outdated = _outdated(context.store, context.project, rules)
+    outdated = _outdated(context.store, context.project, rules, touched)
     finished, ready = _ready(context, outdated, rules)
     written = repaired = 0
     for done in range(0, len(ready), BATCH):
@@ -72,8 +78,8 @@ def copy_task_meta(context: PassContext, facts: ProjectFacts) -> Copied:
             for task in studio.tasks(context.project, batch, FIELDS)
             if is_quiet(task, quiet_since) and (rules.unfinished_too or task["is_labeled"])
         ]
-        current = [task for task in tasks if has_prediction(task, outdated[int(task["id"])])]
-        changed = _change(studio, current)
+        current = [task for task in tasks if has_prediction(task, ours, outdated[int(task["id"])])]
+        changed = _change(studio, current, ours)
         repaired += _repair_counters(studio, context.project, changed, rules.skips_finish)
         with context.transaction() as connection:
             for task in current:
@@ -100,9 +106,10 @@ def remove_task_meta(studio: LabelStudio, store: Store, project: int) -> int:
     return removed
 
 
-def has_prediction(task: Json, wanted: str | None) -> bool:
+def has_prediction(task: Json, ours: Collection[str], wanted: str | None) -> bool:
     """Whether our only prediction on a task has the wanted digest, or none is wanted and there is none."""
-    return [digest(one.result, one.score) for one in _our_predictions(task)] == ([] if wanted is None else [wanted])
+    found = [ExistingPrediction.of(one).digest for one in _our_predictions(task, ours)]
+    return found == ([] if wanted is None else [wanted])
 
 
 def is_quiet(task: Json, since: datetime) -> bool:
@@ -110,11 +117,11 @@ def is_quiet(task: Json, since: datetime) -> bool:
     return all(_time(str(annotation["updated_at"])) <= since for annotation in task["annotations"])
 
 
-def updated_meta(task: Json) -> Json | None:
+def updated_meta(task: Json, ours: Collection[str]) -> Json | None:
     """A task's `meta` with that of our prediction; None if nothing changes."""
     before = task["meta"] if isinstance(task["meta"], dict) else {}
     after = {name: value for name, value in before.items() if name != META}
-    for prediction in _our_predictions(task):
+    for prediction in _our_predictions(task, ours):
         if crowd_meta(prediction.result):
             after[META] = crowd_meta(prediction.result)
     return None if after == before else after
@@ -138,11 +145,11 @@ def corrected_counters(task: Json, skips_finish: bool) -> Json:
     return {**counters, "is_labeled": len(people) >= int(task["overlap"] or 1)}
 
 
-def _change(studio: LabelStudio, tasks: Sequence[Json]) -> set[int]:
+def _change(studio: LabelStudio, tasks: Sequence[Json], ours: Collection[str]) -> set[int]:
     """Write the `meta` that differ and return their tasks."""
     changed = set()
     for task in tasks:
-        meta = updated_meta(task)
+        meta = updated_meta(task, ours)
         if meta is not None:
             with suppress(NotFound):  # the task was deleted meanwhile
                 studio.change_task(int(task["id"]), {"meta": meta})
@@ -166,17 +173,19 @@ def _repair_counters(studio: LabelStudio, project: int, changed: set[int], skips
     return repaired
 
 
-def _our_predictions(task: Json) -> list[Prediction]:
+def _our_predictions(task: Json, ours: Collection[str]) -> list[Prediction]:
     predictions = (Prediction.from_json({"task": task["id"], **one}) for one in task["predictions"])
-    return [prediction for prediction in predictions if is_ours(prediction.model_version)]
+    return [prediction for prediction in predictions if prediction.model_version in ours]
 
 
-def _outdated(store: Store, project: int, rules: _Rules) -> dict[int, str | None]:
-    """Tasks whose `meta` is not that of their prediction → its digest; None where there is no prediction."""
+def _outdated(store: Store, project: int, rules: _Rules, touched: Collection[int] | None) -> dict[int, str | None]:
+    """Tasks whose `meta` may not be that of their prediction → its digest; None where there is no prediction."""
     with store.data.connect() as connection:
-        present, copied = read_predictions(connection, project), read_task_meta(connection, project)
+        written, copied = read_predictions(connection, project), read_task_meta(connection, project)
+    present = {task: prediction.digest for task, prediction in written.items()}
     tasks = copied.keys() if rules.only_update else present.keys() | copied.keys()
-    return {task: present.get(task) for task in tasks if present.get(task) != copied.get(task)}
+    suspect = copied.keys() if touched is None else copied.keys() & set(touched)
+    return {task: present.get(task) for task in tasks if present.get(task) != copied.get(task) or task in suspect}
 
 
 def _ready(context: PassContext, outdated: Mapping[int, str | None], rules: _Rules) -> tuple[int, list[int]]:

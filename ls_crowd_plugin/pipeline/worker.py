@@ -7,7 +7,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from sqlalchemy import Connection
@@ -21,7 +21,7 @@ from ..setting_values import NO_PROJECTS, Projects
 from ..store import Claim, Store, duties, heartbeats, leases, queue, tallies
 from ..store.heartbeats import ALIVE_SECONDS
 from ..store.leases import LEASE_SECONDS
-from .context import PassContext, RunFlags
+from .context import Pace, PassContext, RunFlags
 from .lease import HeldLease, keep_lease, process_name, reap_dead_owners
 from .outcome import Kind, Outcome, PassReport
 from .poll import poll
@@ -77,6 +77,7 @@ class Worker:
     flags: RunFlags = field(default_factory=RunFlags)
     projects: Projects = NO_PROJECTS
     poll_seconds: float = 60.0
+    settle_seconds: float = 300.0
     lease_seconds: float = LEASE_SECONDS
     name: str = field(default_factory=process_name)
     _stop: threading.Event = field(default_factory=threading.Event)
@@ -179,7 +180,7 @@ class Worker:
             claim.project,
             self.recipe,
             claim.lease,
-            self.flags,
+            replace(self.flags, pace=self._pace(claim)),
             checkpoint=_WorkerCheckpoint(self, claim, held),
         )
         try:
@@ -193,6 +194,10 @@ class Worker:
             self._trouble = None
         return outcome
 
+    def _pace(self, claim: Claim) -> Pace:
+        """People's work goes first: everything is written only when nobody has worked on the project for a while."""
+        return Pace.SETTLE if claim.idle >= self.settle_seconds else Pace.LIVE
+
     def _log_warnings(self, report: PassReport, run: str) -> None:
         """Log a project's warnings that are not the same as after its last pass."""
         for warning in report.warnings:
@@ -205,8 +210,11 @@ class Worker:
         action = REACTIONS[outcome.kind].action
         if action is Action.COMPLETE:
             queue.complete(connection, claim)
-            if outcome.report is not None and outcome.report.copied.soon:  # finished tasks that will be quiet then
-                queue.request_later(connection, claim.project, self.flags.quiet_seconds)
+            report = outcome.report
+            if report is not None and report.pulled.annotations_changed:
+                queue.mark_active(connection, claim.project)
+            if report is not None and report.pace is Pace.LIVE:
+                queue.request_when_idle(connection, claim.project, self.settle_seconds)
         elif action is Action.PARK:
             queue.complete(connection, claim, outcome.reason)
         elif action is Action.RETRY:

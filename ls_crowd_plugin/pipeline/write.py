@@ -1,16 +1,24 @@
-"""Carries a plan out in Label Studio by the cheapest calls for its size, and finds out what really happened."""
+"""Carries a plan out in Label Studio by calls that suit the pace, and finds out what really happened."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from contextlib import suppress
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 
 from ..errors import EndPass, Interrupted, LabelStudioError, NotFound, Rejected
-from ..labelstudio import LabelStudio, ProjectFacts
+from ..labelstudio import ProjectFacts
 from ..records import Json
-from .context import PassContext
-from .plan import VERSION, ExistingPrediction, Plan, is_ours, should_import
+from ..store.predictions import StoredPrediction
+from .context import Pace, PassContext
+from .existing import existing_predictions
+from .plan import DesiredPrediction, Plan, should_import
+
+# How long to wait after a request, as a multiple of the time it took: the busier Label Studio is with people's work,
+# the longer that is.
+PAUSES = {Pace.AT_ONCE: 0.0, Pace.LIVE: 2.0, Pace.SETTLE: 2.0}
+MAX_PAUSE = 5.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -21,6 +29,7 @@ class Written:
     updated: int = 0
     deleted: int = 0
     settings: int = 0
+    stored: dict[int, StoredPrediction | None] = field(default_factory=dict)  # task → what it has now
     refused: frozenset[int] = frozenset()  # tasks whose prediction Label Studio dropped, or that are gone
     tasks_gone: frozenset[int] = frozenset()
     unclear: frozenset[int] = frozenset()  # tasks that may or may not have got their prediction
@@ -39,6 +48,7 @@ class Written:
             updated=self.updated + later.updated,
             deleted=self.deleted + later.deleted,
             settings=self.settings or later.settings,
+            stored={**self.stored, **later.stored},
             refused=self.refused | later.refused,
         )
 
@@ -48,24 +58,13 @@ class Written:
         return replace(self, created=self.created + len(created), unclear=frozenset())
 
 
-def existing_predictions(studio: LabelStudio, project: int) -> list[ExistingPrediction]:
-    """Our predictions in Label Studio, recognised by their model version."""
-    predictions = studio.predictions(project)
-    return [ExistingPrediction.of(one) for one in predictions if is_ours(one.model_version)]
-
-
-def existing_versions(studio: LabelStudio, project: int) -> dict[str, int]:
-    """Our model versions in Label Studio → how many predictions each has."""
-    return {version: size for version, size in studio.versions(project).items() if is_ours(version)}
-
-
-def settings_to_change(facts: ProjectFacts, take_over: bool, version: str = VERSION) -> tuple[Json, str]:
+def settings_to_change(facts: ProjectFacts, take_over: bool, version: str, ours: Collection[str]) -> tuple[Json, str]:
     """Project settings to change so that people see the scores of this version and are not prelabelled from it, and a
-    warning if they must not be changed.
+    warning if they must not be changed. `ours` are the versions that we wrote.
 
     Both settings go into one request: switching prelabelling off alone would also clear the model version.
     """
-    if facts.model_version and not is_ours(facts.model_version) and not take_over:
+    if facts.model_version and facts.model_version not in (version, *ours) and not take_over:
         return {}, (
             f"The project shows the predictions of {facts.model_version!r}, so its score column is left to them. Use"
             " --take-over to show the consensus instead."
@@ -75,12 +74,12 @@ def settings_to_change(facts: ProjectFacts, take_over: bool, version: str = VERS
     return {"model_version": version, "show_collab_predictions": False}, ""
 
 
-def write(context: PassContext, plan: Plan, tasks: int, *, created_before: int = 0) -> Written:
-    """Carry out a plan in a project with this number of tasks.
+def write(context: PassContext, plan: Plan, tasks: int, ours: Collection[str], *, created_before: int = 0) -> Written:
+    """Carry out a plan in a project with this number of tasks, where `ours` are the versions that we wrote.
 
     `created_before` counts what earlier plans of this pass created.
     """
-    writer = _Writer(context, plan, tasks, created_before)
+    writer = _Writer(context, plan, tasks, ours, created_before)
     try:
         writer.run()
     except EndPass as end:
@@ -98,12 +97,15 @@ def write(context: PassContext, plan: Plan, tasks: int, *, created_before: int =
 class _Writer:
     """Carries out one plan, and counts what was done."""
 
-    def __init__(self, context: PassContext, plan: Plan, tasks: int, created_before: int) -> None:
+    def __init__(
+        self, context: PassContext, plan: Plan, tasks: int, ours: Collection[str], created_before: int
+    ) -> None:
         self._context, self._studio, self._plan = context, context.studio, plan
-        self._tasks, self._created_before = tasks, created_before
+        self._tasks, self._ours, self._created_before = tasks, ours, created_before
         self._progress = context.progress("write")
         self._touched = 0
         self._created = self._updated = self._deleted = self._settings = 0
+        self._stored: dict[int, StoredPrediction | None] = {}
         self._dropped: frozenset[int] = frozenset()
 
     def written(self, error: LabelStudioError | None = None, ended_by: EndPass | None = None) -> Written:
@@ -112,6 +114,7 @@ class _Writer:
             self._updated,
             self._deleted,
             self._settings,
+            self._stored,
             refused=self._dropped,
             error=error,
             ended_by=ended_by,
@@ -119,7 +122,7 @@ class _Writer:
 
     def run(self) -> None:
         """First create what is missing, then change the settings that show it, then update, and last delete: a pass may
-        end during the updates."""
+        end early as long as the next one can do the rest."""
         plan = self._plan
         self._report(0)
         self._create()
@@ -129,60 +132,81 @@ class _Writer:
             self._change_settings()
         self._update()
         for prediction in plan.delete:
-            with suppress(NotFound):  # already deleted
+            with self._single(), suppress(NotFound):  # already deleted
                 self._studio.delete_prediction(prediction.id)
+            if prediction.version == plan.version and prediction.task not in self._stored:
+                self._stored[prediction.task] = None
             self._deleted += 1
-            self._report()
         for version, size in plan.retire.items():
             self._studio.delete_version(self._context.project, version, size)
             self._deleted += size
             self._report(size)
 
+    @contextmanager
+    def _single(self) -> Iterator[None]:
+        """One request that is followed by a pause in proportion to the time it took."""
+        started = time.monotonic()
+        yield
+        pace = self._context.flags.pace
+        self._report()
+        self._context.checkpoint(rest_can_wait=True)
+        time.sleep(min(PAUSES[pace] * (time.monotonic() - started), MAX_PAUSE))
+
     def _change_settings(self) -> None:
         """Change what still has to be changed: somebody may have chosen another model since the plan was made."""
         facts = self._studio.project(self._context.project)
-        settings, _ = settings_to_change(facts, self._context.flags.take_over, self._plan.version)
+        settings, _ = settings_to_change(facts, self._context.flags.take_over, self._plan.version, self._ours)
         if settings:
             self._studio.change_project(self._context.project, settings)
             self._settings = len(settings)
 
     def _update(self) -> None:
         for existing, wanted in self._plan.update:
-            with suppress(NotFound):  # deleted meanwhile: the next pass creates it
+            with self._single(), suppress(NotFound):  # deleted meanwhile: the next pass creates it
                 changes = {"result": wanted.result, "score": wanted.score, "model_version": self._plan.version}
                 self._studio.change_prediction(existing.id, changes)
+                self._stored[wanted.task] = wanted.stored(existing.id)
                 self._updated += 1
-            self._report()
-            self._context.checkpoint(rest_can_wait=True)
 
     def _create(self) -> None:
         importable = [prediction for prediction in self._plan.create if prediction.is_importable]
-        imported = {one.task for one in importable} if should_import(len(importable), self._tasks) else set()
-        bodies = [
-            {"task": one.task, "result": one.result, "score": one.score, "model_version": self._plan.version}
-            for one in self._plan.create
-        ]
-        for body in bodies:
-            if body["task"] not in imported:
-                self._studio.create_prediction(body)
-                self._created += 1
-                self._report()
+        imported = set()
+        if self._may_import() and should_import(len(importable), self._tasks):
+            imported = {one.task for one in importable}
+        for one in self._plan.create:
+            if one.task not in imported:
+                self._create_one(one)
         if imported:
-            self._import([body for body in bodies if body["task"] in imported])
+            self._import([one for one in importable if one.task in imported])
 
-    def _import(self, bodies: list[Json]) -> None:
+    def _may_import(self) -> bool:
+        """An import keeps Label Studio busy, so while people work there is one only for the first predictions."""
+        return self._context.flags.pace is Pace.AT_ONCE or not (self._plan.update or self._ours)
+
+    def _create_one(self, wanted: DesiredPrediction) -> None:
+        with self._single():
+            created = self._studio.create_prediction(self._body(wanted))
+            self._stored[wanted.task] = wanted.stored(created)
+            self._created += 1
+
+    def _import(self, wanted: list[DesiredPrediction]) -> None:
         project = self._context.project
-        created = self._studio.import_predictions(project, bodies)
+        created = self._studio.import_predictions(project, [self._body(one) for one in wanted])
         self._created += created
-        self._report(len(bodies))
-        if created < len(bodies):
-            predictions = existing_predictions(self._studio, project)
-            self._dropped = _tasks(bodies) - {one.task for one in predictions if one.version == self._plan.version}
+        self._report(len(wanted))
+        if created < len(wanted):
+            predictions = existing_predictions(self._studio, project, {self._plan.version})
+            self._dropped = frozenset(one.task for one in wanted) - {one.task for one in predictions}
+        self._stored |= {one.task: one.stored(None) for one in wanted if one.task not in self._dropped}
+
+    def _body(self, wanted: DesiredPrediction) -> Json:
+        return {
+            "task": wanted.task,
+            "result": wanted.result,
+            "score": wanted.score,
+            "model_version": self._plan.version,
+        }
 
     def _report(self, touched: int = 1) -> None:
         self._touched += touched
         self._progress(self._touched, self._plan.size)
-
-
-def _tasks(bodies: Iterable[Json]) -> frozenset[int]:
-    return frozenset(int(body["task"]) for body in bodies)

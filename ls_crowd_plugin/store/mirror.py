@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from sqlalchemy import (
     Boolean,
     Column,
+    ColumnElement,
     Connection,
     Float,
     ForeignKey,
+    ForeignKeyConstraint,
     Index,
     Integer,
     String,
     Table,
     Text,
     delete,
-    func,
     insert,
     select,
     update,
@@ -37,18 +38,21 @@ project_table = Table(
     Column("id", Id, primary_key=True, autoincrement=False),
     Column("title", Text, nullable=False),
     Column("label_config", Text, nullable=False),
-    Column("created_at", String(40), nullable=False),  # tells it from another server's project of the same id
-    Column("pulled_until", String(40)),  # changes of tasks up to this time are in the mirror
+    Column("created_at", String(40), nullable=False),  # tells it from a later project of the same id
+    Column("pulled_until", String(40)),  # the newest change of a task that is in the mirror, by Label Studio's clock
     Column("pull_rule", Text),  # what else the mirror's contents depend on: when it changes, all tasks are pulled again
+    Column("audited_at", Float(53), nullable=False, default=0.0),  # seconds since 1970, by this machine's clock
     Column("revision", Integer, nullable=False, default=0),  # rises whenever anything that counts changes in the mirror
 )
 
 task_table = Table(
     "crowd_task",
     data_tables,
+    Column("project", ForeignKey("crowd_project.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
     Column("id", Id, primary_key=True, autoincrement=False),
-    Column("project", ForeignKey("crowd_project.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("created_at", String(40), nullable=False),
     Column("updated_at", String(40), nullable=False),
+    Column("stamp", String(64), nullable=False),  # digest of what a listing of tasks tells about this one
     Column("required_annotators", Integer, nullable=False),
     Column("is_labeled", Boolean, nullable=False),
     Column("gold_field", Text),  # JSON of the field of task.data that holds the right label
@@ -58,9 +62,9 @@ task_table = Table(
 annotation_table = Table(
     "crowd_annotation",
     data_tables,
+    Column("project", Id, primary_key=True, autoincrement=False),
     Column("id", Id, primary_key=True, autoincrement=False),
-    Column("project", ForeignKey("crowd_project.id", ondelete="CASCADE"), nullable=False),
-    Column("task", ForeignKey("crowd_task.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("task", Id, nullable=False),
     Column("annotator", Id),
     Column("result", Text, nullable=False),  # JSON as Label Studio sent it
     Column("skipped", Boolean, nullable=False),
@@ -70,7 +74,8 @@ annotation_table = Table(
     Column("updated_at", String(40), nullable=False),
     Column("updated_by", Id),
     Column("lead_time", Float),
-    Index("crowd_annotation_of_project", "project", "task", "annotator"),
+    Index("crowd_annotation_of_task", "project", "task", "annotator"),
+    ForeignKeyConstraint(["project", "task"], ["crowd_task.project", "crowd_task.id"], ondelete="CASCADE"),
 )
 
 
@@ -81,13 +86,16 @@ class MirroredProject:
     created_at: str
     pulled_until: str | None
     pull_rule: str | None
+    audited_at: float
     revision: int
 
 
 @dataclass(frozen=True)
 class Task:
     id: int
+    created_at: str
     updated_at: str
+    stamp: str
     required_annotators: int
     is_labeled: bool
     gold_field: str | None = None  # JSON
@@ -99,9 +107,9 @@ class Task:
         return dict(json.loads(self.data)) if self.data else {}
 
     @property
-    def fit_facts(self) -> tuple[int, int, str | None, str | None]:
+    def fit_facts(self) -> tuple[int, str, int, str | None, str | None]:
         """What the consensus depends on."""
-        return self.id, self.required_annotators, self.gold_field, self.data
+        return self.id, self.created_at, self.required_annotators, self.gold_field, self.data
 
 
 @dataclass(frozen=True)
@@ -158,6 +166,10 @@ def set_pulled_until(connection: Connection, project: int, until: str | None) ->
     connection.execute(update(project_table).where(project_table.c.id == project).values(pulled_until=until))
 
 
+def set_audited(connection: Connection, project: int, at: float) -> None:
+    connection.execute(update(project_table).where(project_table.c.id == project).values(audited_at=at))
+
+
 def project_titles(connection: Connection) -> dict[int, str]:
     rows = connection.execute(select(project_table.c.id, project_table.c.title))
     return {int(row.id): str(row.title) for row in rows}
@@ -171,19 +183,25 @@ def project_title(connection: Connection, project: int) -> str:
 def replace_tasks(
     connection: Connection, project: int, tasks: Sequence[tuple[Task, Sequence[Annotation]]], noticed: str
 ) -> int:
-    """Replace tasks together with all their annotations; return how many annotations changed."""
+    """Replace tasks together with all their annotations; return how many annotations changed.
+
+    An annotation may have been on another task before, which is replaced later or not at all.
+    """
     if not tasks:
         return 0
     ids = [task.id for task, _ in tasks]
-    before = {annotation.id: annotation for annotation in _annotations_of(connection, ids)}
     after = {annotation.id: annotation for _, annotations in tasks for annotation in annotations}
+    of_tasks = _annotations(connection, project, annotation_table.c.task, ids)
+    moved = _annotations(connection, project, annotation_table.c.id, sorted(after.keys() - of_tasks.keys()))
+    before = {**of_tasks, **moved}
     deleted = [before[key] for key in before.keys() - after.keys()]
     changed = [annotation for key, annotation in after.items() if before.get(key) != annotation]
-    events = [annotation.event("deleted") for annotation in deleted]
-    events += [annotation.event(_kind_of_change(before.get(annotation.id), annotation)) for annotation in changed]
-    if events or _fit_facts(connection, ids) != {task.fit_facts for task, _ in tasks}:
+    events = [event for annotation in deleted for event in _events(annotation, None)]
+    events += [event for annotation in changed for event in _events(before.get(annotation.id), annotation)]
+    if events or _fit_facts(connection, project, ids) != {task.fit_facts for task, _ in tasks}:
         _raise_revision(connection, project)
-    _delete_tasks(connection, ids)
+    _delete(connection, project, annotation_table.c.id, sorted(moved))
+    _delete_tasks(connection, project, ids)
     connection.execute(insert(task_table), [{**vars(task), "project": project} for task, _ in tasks])
     if after:
         rows = [{**vars(annotation), "project": project} for annotation in after.values()]
@@ -197,10 +215,11 @@ def drop_tasks(connection: Connection, project: int, task_ids: Iterable[int], no
     ids = sorted(task_ids)
     if not ids:
         return
-    events = [annotation.event("deleted") for annotation in _annotations_of(connection, ids)]
+    gone = _annotations(connection, project, annotation_table.c.task, ids)
+    events = [event for annotation in gone.values() for event in _events(annotation, None)]
     record_events(connection, project, events, noticed)
     _raise_revision(connection, project)
-    _delete_tasks(connection, ids)
+    _delete_tasks(connection, project, ids)
     predictions.forget_tasks(connection, project, ids)
 
 
@@ -209,57 +228,64 @@ def read_tasks(connection: Connection, project: int) -> dict[int, Task]:
     return {row.id: Task(*row) for row in connection.execute(query)}
 
 
-def read_task_ids(connection: Connection, project: int) -> set[int]:
-    return set(connection.execute(select(task_table.c.id).where(task_table.c.project == project)).scalars())
-
-
-def count_tasks(connection: Connection, project: int) -> int:
-    query = select(func.count()).select_from(task_table).where(task_table.c.project == project)
-    return int(connection.execute(query).scalar_one())
-
-
 def read_annotations(connection: Connection, project: int) -> list[Annotation]:
     """All annotations of a project, by id."""
     query = select(*_ANNOTATION_COLUMNS).where(annotation_table.c.project == project).order_by(annotation_table.c.id)
     return [Annotation(*row) for row in connection.execute(query)]
 
 
-def read_texts(connection: Connection, task_ids: Sequence[int]) -> dict[int, dict[str, str]]:
+def read_texts(connection: Connection, project: int, task_ids: Sequence[int]) -> dict[int, dict[str, str]]:
     """Task → object of the label config → its text; of a long text perhaps only the beginning."""
     texts = {}
+    query = select(*_TASK_COLUMNS).where(task_table.c.project == project)
     for chunk in chunks(task_ids):
-        for row in connection.execute(select(*_TASK_COLUMNS).where(task_table.c.id.in_(chunk))):
+        for row in connection.execute(query.where(task_table.c.id.in_(chunk))):
             task = Task(*row)
             texts[task.id] = {name: text for name, text in task.texts.items() if not text.startswith("data:")}
     return texts
 
 
-def read_excerpts(connection: Connection, task_ids: Sequence[int]) -> dict[int, str]:
+def read_excerpts(connection: Connection, project: int, task_ids: Sequence[int]) -> dict[int, str]:
     """Task → the beginning of what annotators see, as far as it is text."""
-    texts = read_texts(connection, task_ids)
+    texts = read_texts(connection, project, task_ids)
     return {task: " · ".join(parts.values())[:EXCERPT] for task, parts in texts.items()}
 
 
-def _annotations_of(connection: Connection, task_ids: Sequence[int]) -> list[Annotation]:
-    annotations: list[Annotation] = []
-    for chunk in chunks(task_ids):
-        query = select(*_ANNOTATION_COLUMNS).where(annotation_table.c.task.in_(chunk))
-        annotations += [Annotation(*row) for row in connection.execute(query)]
+def _annotations(
+    connection: Connection, project: int, column: ColumnElement[int], values: Sequence[int]
+) -> dict[int, Annotation]:
+    """Annotations by id: those of a project where a column has one of these values."""
+    annotations: dict[int, Annotation] = {}
+    query = select(*_ANNOTATION_COLUMNS).where(annotation_table.c.project == project)
+    for chunk in chunks(values):
+        annotations |= {row.id: Annotation(*row) for row in connection.execute(query.where(column.in_(chunk)))}
     return annotations
 
 
-def _fit_facts(connection: Connection, task_ids: Sequence[int]) -> set[tuple[int, int, str | None, str | None]]:
+def _fit_facts(
+    connection: Connection, project: int, task_ids: Sequence[int]
+) -> set[tuple[int, str, int, str | None, str | None]]:
     facts = set()
+    query = select(*_TASK_COLUMNS).where(task_table.c.project == project)
     for chunk in chunks(task_ids):
-        query = select(*_TASK_COLUMNS).where(task_table.c.id.in_(chunk))
-        facts |= {Task(*row).fit_facts for row in connection.execute(query)}
+        facts |= {Task(*row).fit_facts for row in connection.execute(query.where(task_table.c.id.in_(chunk)))}
     return facts
 
 
-def _kind_of_change(before: Annotation | None, after: Annotation) -> str:
+def _events(before: Annotation | None, after: Annotation | None) -> Iterator[Event]:
+    """What the trail keeps of a change of one annotation."""
     if before is None:
-        return "created"
-    return "changed" if before.annotator == after.annotator else "reassigned"
+        yield from () if after is None else (after.event("created"),)
+    elif after is None:
+        yield before.event("deleted")
+    elif before.annotator != after.annotator:
+        yield after.event("reassigned")
+    else:
+        yield after.event("changed" if before.task == after.task else "moved")
+    if before is not None and before.ground_truth and (after is None or not after.ground_truth):
+        # Label Studio takes a mark away silently, leaving the time, when somebody marks another annotation of the task.
+        eraser = None if after is None or after.updated_at == before.updated_at else after.updated_by
+        yield replace(before.event("unmarked"), annotator=before.updated_by, changed_by=eraser)
 
 
 def _raise_revision(connection: Connection, project: int) -> None:
@@ -267,7 +293,13 @@ def _raise_revision(connection: Connection, project: int) -> None:
     connection.execute(raised)
 
 
-def _delete_tasks(connection: Connection, task_ids: Sequence[int]) -> None:
-    for chunk in chunks(task_ids):
-        connection.execute(delete(annotation_table).where(annotation_table.c.task.in_(chunk)))
-        connection.execute(delete(task_table).where(task_table.c.id.in_(chunk)))
+def _delete_tasks(connection: Connection, project: int, task_ids: Sequence[int]) -> None:
+    _delete(connection, project, annotation_table.c.task, task_ids)
+    _delete(connection, project, task_table.c.id, task_ids)
+
+
+def _delete(connection: Connection, project: int, column: Column[int], values: Sequence[int]) -> None:
+    """Delete rows of a project where a column of the mirror has one of these values."""
+    table = column.table
+    for chunk in chunks(values):
+        connection.execute(delete(table).where(table.c.project == project, column.in_(chunk)))

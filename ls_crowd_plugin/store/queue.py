@@ -29,6 +29,7 @@ queue_table = Table(
     Column("attempts", Integer, nullable=False),  # passes started since the last complete one
     Column("completed_at", Float(53)),
     Column("last_error", Text),
+    Column("active_at", Float(53), nullable=False),  # when an event arrived, or a pass found a changed answer
     Column("snapshot", Text),  # digest of the project's entry in Label Studio's list at the last poll
 )
 
@@ -40,6 +41,7 @@ class Claim:
     project: int
     requested: int
     attempts: int
+    idle: float  # seconds since an event arrived or an answer changed
     lease: Lease
 
 
@@ -48,7 +50,7 @@ class QueueEntry:
     """A row of the queue for people. Times are seconds ago; negative ones lie ahead."""
 
     project: int
-    waiting: float | None  # since the oldest open request; None if there is none
+    waiting: float | None  # since the oldest open request; None if there is none, or only one for when it is idle
     due: float
     held_by: str
     attempts: int
@@ -57,11 +59,17 @@ class QueueEntry:
 
 
 def enqueue(
-    connection: Connection, project: int, *, quiet: float = 0.0, max_wait: float = 0.0, snapshot: str | None = None
+    connection: Connection,
+    project: int,
+    *,
+    quiet: float = 0.0,
+    max_wait: float = 0.0,
+    snapshot: str | None = None,
+    is_event: bool = False,
 ) -> None:
     """Request a pass once no other request has come for `quiet` seconds, at most `max_wait` seconds after the first.
 
-    A project that was parked or is paused after failures gets another chance.
+    A project that was parked or is paused after failures gets another chance. An event says that people are working.
     """
     current = now(connection)
     first = case((queue_table.c.requested > queue_table.c.completed, queue_table.c.requested_at), else_=current)
@@ -74,6 +82,8 @@ def enqueue(
     }
     if snapshot is not None:
         changes["snapshot"] = snapshot
+    if is_event:
+        changes["active_at"] = current
     statement = dialect_insert(connection, queue_table).values(
         project=project,
         requested=1,
@@ -81,6 +91,7 @@ def enqueue(
         requested_at=current,
         not_before=current + min(quiet, max_wait),
         attempts=0,
+        active_at=current if is_event else 0.0,
         snapshot=snapshot,
     )
     connection.execute(statement.on_conflict_do_update(index_elements=[queue_table.c.project], set_=changes))
@@ -93,12 +104,18 @@ def enqueue_all(connection: Connection) -> None:
     connection.execute(idle.values(requested=queue_table.c.requested + 1, requested_at=current, not_before=current))
 
 
-def request_later(connection: Connection, project: int, seconds: float) -> None:
-    """Request a pass after some seconds, unless one is requested already."""
-    current = now(connection)
+def request_when_idle(connection: Connection, project: int, seconds: float) -> None:
+    """Request a pass for when the project has been idle for some seconds, unless one is requested already."""
     idle = (queue_table.c.project == project) & (queue_table.c.requested <= queue_table.c.completed)
-    values = {"requested": queue_table.c.requested + 1, "requested_at": current, "not_before": current + seconds}
+    due = queue_table.c.active_at + seconds
+    values = {"requested": queue_table.c.requested + 1, "requested_at": due, "not_before": due}
     connection.execute(update(queue_table).where(idle).values(**values))
+
+
+def mark_active(connection: Connection, project: int) -> None:
+    """Note that an answer has changed."""
+    current = now(connection)
+    connection.execute(update(queue_table).where(queue_table.c.project == project).values(active_at=current))
 
 
 def claim(connection: Connection, owner: str, seconds: float = LEASE_SECONDS) -> Claim | None:
@@ -132,10 +149,10 @@ def claim(connection: Connection, owner: str, seconds: float = LEASE_SECONDS) ->
         update(queue_table)
         .where(queue_table.c.project == taken.project)
         .values(attempts=queue_table.c.attempts + 1)
-        .returning(queue_table.c.requested, queue_table.c.attempts)
+        .returning(queue_table.c.requested, queue_table.c.attempts, (current - queue_table.c.active_at).label("idle"))
     ).one()
     lease = Lease(int(taken.project), owner, int(taken.token))
-    return Claim(lease.project, int(row.requested), int(row.attempts), lease)
+    return Claim(lease.project, int(row.requested), int(row.attempts), float(row.idle), lease)
 
 
 def has_newer_request(connection: Connection, claim: Claim) -> bool:
@@ -235,7 +252,7 @@ def list_entries(connection: Connection, project: int | None = None) -> list[Que
     return [
         QueueEntry(
             project=int(row.project),
-            waiting=float(row.since) if row.requested > row.completed else None,
+            waiting=float(row.since) if row.requested > row.completed and row.since >= 0 else None,
             due=float(row.due),
             held_by=str(row.held_by),
             attempts=int(row.attempts),

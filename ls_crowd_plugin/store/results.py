@@ -238,7 +238,7 @@ def list_tasks(
     total = int(connection.execute(select(func.count()).select_from(query.subquery())).scalar_one())
     query = query.order_by(*TASK_ORDERS[order], label_table.c.task).offset(offset).limit(limit)
     task_ids = [int(task) for task in connection.execute(query).scalars()]
-    labels, excerpts = load_labels(connection, project, task_ids), read_excerpts(connection, task_ids)
+    labels, excerpts = load_labels(connection, project, task_ids), read_excerpts(connection, project, task_ids)
     return [TaskLabels(task, excerpts.get(task, ""), labels[task]) for task in task_ids], total
 
 

@@ -159,6 +159,30 @@ def _plain_names(connection: Connection) -> None:
     )
 
 
+def _project_identity(connection: Connection) -> None:
+    """Rows belong to one project, which is an id and a creation time; the mirror and what we wrote are read again."""
+    _execute(
+        connection,
+        "crowd_gold: ALTER TABLE crowd_gold RENAME TO crowd_gold_before",
+        "crowd_annotation: DROP TABLE crowd_annotation",
+        "crowd_task: DROP TABLE crowd_task",
+        "crowd_prediction: DROP TABLE crowd_prediction",
+        "crowd_project: ALTER TABLE crowd_project ADD COLUMN audited_at FLOAT NOT NULL DEFAULT 0",
+        "crowd_project: UPDATE crowd_project SET pulled_until = NULL",
+    )
+    for table in (mirror.project_table, gold.gold_table, predictions.version_table):
+        table.create(connection, checkfirst=True)
+    _execute(
+        connection,
+        "crowd_gold_before: INSERT INTO crowd_gold (project, project_created_at, task, question, label)"
+        " SELECT old.project, COALESCE(crowd_project.created_at, ''), old.task, old.question, old.label"
+        " FROM crowd_gold_before AS old LEFT JOIN crowd_project ON crowd_project.id = old.project",
+        "crowd_gold_before: DROP TABLE crowd_gold_before",
+        "crowd_last_pass: INSERT INTO crowd_version (project, version) SELECT project, version FROM crowd_last_pass",
+        "crowd_last_pass: DROP TABLE crowd_last_pass",
+    )
+
+
 def _queue_and_leases(connection: Connection) -> None:
     """The work list becomes the queue; its lease and the holding of a project become one lease in its own table."""
     renamed = {"put off": "deferred", "set aside": "parked", "nothing to do": "unchanged", "gone": "project_gone"}
@@ -179,6 +203,11 @@ def _queue_and_leases(connection: Connection) -> None:
     )
 
 
+def _activity(connection: Connection) -> None:
+    """The queue knows when people last worked on a project."""
+    _execute(connection, "crowd_queue: ALTER TABLE crowd_queue ADD COLUMN active_at FLOAT NOT NULL DEFAULT 0")
+
+
 def _version_table(name: str, tables: MetaData) -> Table:
     return Table(name, tables, Column("version", Integer, primary_key=True, autoincrement=False))
 
@@ -186,14 +215,14 @@ def _version_table(name: str, tables: MetaData) -> Table:
 DATA_SCHEMA = Schema(
     data_tables,
     _version_table("crowd_schema", data_tables),
-    (_own_names, _task_texts, _plain_names),
+    (_own_names, _task_texts, _plain_names, _project_identity),
     frozenset({"annotation", "task", "written", "project", "trail", "gold", "setting_before"}),
     has_own_names=False,
 )
 WORK_SCHEMA = Schema(
     work_tables,
     _version_table("crowd_work_schema", work_tables),
-    (_queue_and_leases,),
+    (_queue_and_leases, _activity),
     frozenset({"crowd_work"}),
     has_own_names=True,
 )

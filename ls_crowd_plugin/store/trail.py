@@ -16,7 +16,9 @@ trail = Table(
     Column("project", Id, nullable=False, index=True),
     Column("task", Id, nullable=False),
     Column("annotation", Id, nullable=False, index=True),
-    Column("event", String(20), nullable=False),  # created, changed, reassigned (to another author), deleted
+    # created, changed, moved (to another task), reassigned (to another author), deleted, or unmarked (as ground truth:
+    # annotator is who marked it, changed_by who took the mark away if Label Studio tells)
+    Column("event", String(20), nullable=False),
     Column("at", String(40), nullable=False),  # by the annotation itself
     Column("noticed", String(40), nullable=False),  # start of the pull that noticed it, by Label Studio's clock
     Column("annotator", Id),
@@ -51,3 +53,23 @@ def count_reassigned(connection: Connection, project: int) -> int:
     reassigned = (trail.c.project == project) & (trail.c.event == "reassigned")
     query = select(func.count(trail.c.annotation.distinct())).where(reassigned)
     return int(connection.execute(query).scalar_one())
+
+
+@dataclass(frozen=True)
+class ErasedMark:
+    """A mark as ground truth that somebody took away."""
+
+    task: int
+    annotation: int
+    marked_by: int | None
+    erased_by: int | None  # None if Label Studio does not tell
+
+
+def read_erased_marks(connection: Connection, project: int) -> list[ErasedMark]:
+    """All marks that were taken away, the last time for each annotation, by task."""
+    query = select(trail).where((trail.c.project == project) & (trail.c.event == "unmarked"))
+    last = {
+        int(row.annotation): ErasedMark(int(row.task), int(row.annotation), row.annotator, row.changed_by)
+        for row in connection.execute(query.order_by(trail.c.id))
+    }
+    return sorted(last.values(), key=lambda mark: (mark.task, mark.annotation))

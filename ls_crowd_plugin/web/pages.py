@@ -139,8 +139,8 @@ def task(project: int, task: int) -> str:
             task=task,
             labels=labels,
             stored_gold={question: label for (number, question), label in gold.items() if number == task},
-            text=read_excerpts(connection, [task]).get(task, ""),
-            regions=region_view(connection, task, [label.record for label in labels]),
+            text=read_excerpts(connection, project, [task]).get(task, ""),
+            regions=region_view(connection, project, task, [label.record for label in labels]),
             questions=questions,
         )
 

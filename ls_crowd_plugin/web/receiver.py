@@ -41,7 +41,9 @@ def receive(project: int | None = None) -> tuple[Response, int]:
         return _refuse(f"There can be no project {changed}.", 400)
     try:
         with context.store.work.begin() as connection:
-            queue.enqueue(connection, changed, quiet=context.quiet_seconds, max_wait=context.max_wait_seconds)
+            queue.enqueue(
+                connection, changed, quiet=context.quiet_seconds, max_wait=context.max_wait_seconds, is_event=True
+            )
     except SQLAlchemyError as error:
         event_counter().add("lost")
         LOG.error(line("event could not be recorded", project=changed, why=type(error).__name__))

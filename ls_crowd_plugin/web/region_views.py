@@ -23,13 +23,13 @@ class RegionView:
     boxes: Markup
 
 
-def region_view(connection: Connection, task: int, labels: Sequence[TaskLabel]) -> RegionView:
+def region_view(connection: Connection, project: int, task: int, labels: Sequence[TaskLabel]) -> RegionView:
     existing = [
         (label.label, label.region)
         for label in labels
         if label.region is not None and label.question == label.region.control and label.label != NO_REGION
     ]
-    texts = read_texts(connection, [task]).get(task, {})
+    texts = read_texts(connection, project, [task]).get(task, {})
     spans = [(label, region) for label, region in existing if region.shape == "span"]
     marked = sorted({region.object for _, region in spans} & texts.keys())
     return RegionView(

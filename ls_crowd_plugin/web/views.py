@@ -140,7 +140,7 @@ def annotator_view(
         labels = [label for label in label_set.get(question, []) if label in used]
         rows = [(label, [said[label].get(other, 0) for other in labels]) for label in labels if label in said]
         confusion.append(ConfusionTable(question, labels, rows))
-    texts = read_excerpts(connection, sorted({answer.task for answer in detail.against}))
+    texts = read_excerpts(connection, project, sorted({answer.task for answer in detail.against}))
     shares = "; ".join(f"{point.agreement or 0:.0%}" for point in detail.trend)
     chart = charts.trend(detail.trend, f"Agreement from first to last answers: {shares}.") if detail.trend else ""
     return AnnotatorView(person, detail, confusion, texts, Markup("{}").format(chart))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from ls_crowd_plugin.pipeline.crowd import Crowd, build_crowd
 from ls_crowd_plugin.pipeline.region_groups import Unit
+from ls_crowd_plugin.pipeline.trust import Trust
 from ls_crowd_plugin.recipe import Recipe
+from ls_crowd_plugin.records import GOLD_SOURCES
 from ls_crowd_plugin.store import Annotation
 from tests.support.label_configs import MOOD, RATING, config_of, single
 
@@ -44,8 +46,12 @@ def mood_crowd(
     gold: Mapping[tuple[int, str], str] | None = None,
     gold_fields: Mapping[int, str] | None = None,
     experts: tuple[int, ...] = (),
+    owner: int | None = None,
+    sources: Iterable[str] = GOLD_SOURCES,
 ) -> Crowd:
-    return build_crowd(MOOD_REQUIRED, annotations, gold or {}, gold_fields or {}, Recipe(experts=frozenset(experts)))
+    """A crowd in which gold of all sources is believed, if the owner or an expert says so."""
+    trust = Trust(frozenset(sources), frozenset(experts), owner)
+    return build_crowd(MOOD_REQUIRED, annotations, gold or {}, gold_fields or {}, Recipe(), trust)
 
 
 def answers(crowd: Crowd) -> list[tuple[Unit, int, str, str]]:

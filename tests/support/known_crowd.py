@@ -21,6 +21,7 @@ from ls_crowd_plugin.records import Json
 from ls_crowd_plugin.store import Annotation, Store, Task, mirror, queue
 from ls_crowd_plugin.store.results import save_results
 from ls_crowd_plugin.store.users import save_users
+from tests.support.mirrored import make_task
 from tests.support.span_crowds import SPAN_CONFIG_TEXT, span_crowd
 
 PROJECT = 3
@@ -85,7 +86,8 @@ def store_crowd(
         fit.summary, tasks=len(crowd.answer_counts), answers=len(crowd.units), gold=len(crowd.gold), warnings=[]
     )
     tasks: list[tuple[Task, list[Annotation]]] = [
-        (Task(task, "", 1, True, data=json.dumps({"text": task_text.format(task)})), []) for task in crowd.answer_counts
+        (replace(make_task(task), data=json.dumps({"text": task_text.format(task)})), [])
+        for task in crowd.answer_counts
     ]
     with store.data.begin() as connection:
         mirror.save_project(

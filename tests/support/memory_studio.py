@@ -7,38 +7,28 @@ import copy
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta, timezone
+from datetime import datetime
 from typing import TypeVar
 from urllib.parse import urlsplit
 
 from ls_crowd_plugin.errors import NotAllowed, NotFound, Rejected
-from ls_crowd_plugin.labelstudio import Http, LabelStudio, Prediction, ProjectFacts
-from ls_crowd_plugin.pipeline.plan import VERSION, is_ours
-from ls_crowd_plugin.pipeline.pull import TIME_FORMAT
+from ls_crowd_plugin.labelstudio import Http, LabelStudio, Prediction, ProjectFacts, user_id
+from ls_crowd_plugin.pipeline.existing import OUR_NAME
 from ls_crowd_plugin.records import Json
-from tests.support.label_configs import MOOD, TEXT
+from tests.support.studio_rows import MOOD_CONFIG, PROJECT, StudioRows, mood
 
-PROJECT = 7
-MOOD_CONFIG = f"<View>{TEXT}{MOOD.format('')}</View>"
+__all__ = ["MOOD_CONFIG", "PROJECT", "MemoryStudio", "mood"]
 
 T = TypeVar("T")
 Hook = Callable[[], object]  # what happens on the server at a certain moment; it may raise
 
 
-def mood(label: str) -> list[Json]:
-    """The result of an annotation or prediction that gives a task this mood."""
-    return [{"from_name": "mood", "to_name": "text", "type": "choices", "value": {"choices": [label]}}]
-
-
-class MemoryStudio(LabelStudio):
+class MemoryStudio(StudioRows, LabelStudio):
     """A server with one project to begin with. The rows can be changed freely, as other users would."""
 
     def __init__(self, tasks: Sequence[int] = (), *, label_config: str = MOOD_CONFIG) -> None:
-        super().__init__(Http("http://studio.example", "key"))
-        self.now = datetime(2026, 1, 1, tzinfo=timezone.utc)
-        self.project_rows: dict[int, Json] = {}
-        self.task_rows: dict[int, Json] = {}
-        self.prediction_rows: dict[int, Json] = {}
+        LabelStudio.__init__(self, Http("http://studio.example", "key"))
+        StudioRows.__init__(self)
         self.webhook_rows: dict[int, Json] = {}
         self.tab_rows: dict[int, Json] = {}
         self.names = {1: "Ann", 2: "Ben", 3: "Cleo"}
@@ -50,84 +40,13 @@ class MemoryStudio(LabelStudio):
         self.before_write: dict[int, Hook] = {}  # number of the write, from 1 → what happens just before it
         self.after_write: dict[int, Hook] = {}
         self.after_page: list[Hook] = []  # what happens after each of the next pages of tasks was sent
-        self._last_id = 1000
         self.add_project(PROJECT, tasks, label_config=label_config)
-
-    def add_project(self, project: int, tasks: Sequence[int] = (), **settings: object) -> None:
-        self.project_rows[project] = {
-            "id": project,
-            "title": "Moods",
-            "label_config": MOOD_CONFIG,
-            "created_at": self.clock,
-            "model_version": "",
-            "show_collab_predictions": True,
-            "maximum_annotations": 1,
-            "overlap_cohort_percentage": 100,
-            "skip_queue": "REQUEUE_FOR_OTHERS",
-            "sampling": "Sequential sampling",
-            **settings,
-        }
-        for task in tasks:
-            self.add_task(task, project)
-
-    def add_task(self, task: int, project: int = PROJECT, **fields: object) -> None:
-        self.task_rows[task] = {
-            "id": task,
-            "project": project,
-            "data": {"text": f"Sentence {task}."},
-            "meta": {},
-            "annotations": [],
-            "overlap": self.project_rows[project]["maximum_annotations"],
-            "updated_at": self.clock,
-            **fields,
-        }
-        self._count_annotations(task)
-
-    def annotate(self, task: int, annotator: object, label: str, **fields: object) -> int:
-        """Submit somebody's answer, or change the one they have given; return the annotation's id."""
-        annotations = self.task_rows[task]["annotations"]
-        own = next((one for one in annotations if one["completed_by"] == annotator), None)
-        if own is None:
-            own = {"id": self._new_id(), "completed_by": annotator, "created_at": self.clock, "lead_time": 1.5}
-            own |= {"was_cancelled": False, "ground_truth": False}
-            annotations.append(own)
-        own |= {"result": mood(label), "updated_at": self.clock, "updated_by": annotator, **fields}
-        self._count_annotations(task)
-        self._touch(task)
-        return int(own["id"])
-
-    def delete_annotations(self, task: int, *annotators: int) -> None:
-        """Delete the annotations of some people on a task, or all."""
-        row = self.task_rows[task]
-        row["annotations"] = [one for one in row["annotations"] if annotators and one["completed_by"] not in annotators]
-        self._count_annotations(task)
-        self._touch(task)
-
-    def delete_task(self, task: int) -> None:
-        del self.task_rows[task]
-        self.prediction_rows = {key: row for key, row in self.prediction_rows.items() if row["task"] != task}
-
-    def delete_project(self, project: int = PROJECT) -> None:
-        for task in self._tasks_of(project):
-            self.delete_task(task)
-        del self.project_rows[project]
-
-    def predict(self, task: int, label: str = "good", score: float = 0.9, version: str = VERSION) -> int:
-        """Add a prediction as somebody else would; return its id."""
-        return self._insert({"task": task, "result": mood(label), "score": score, "model_version": version})
-
-    @property
-    def clock(self) -> str:
-        return self.now.strftime(TIME_FORMAT)
-
-    def wait(self, seconds: float = 60.0) -> None:
-        self.now += timedelta(seconds=seconds)
 
     def labels(self) -> dict[int, list[str]]:
         """Task → the moods of our predictions on it."""
         labels: dict[int, list[str]] = {}
         for row in list(self.prediction_rows.values()):  # a worker may be writing
-            if is_ours(row["model_version"]):
+            if OUR_NAME.fullmatch(row["model_version"]):
                 labels.setdefault(row["task"], []).append(row["result"][0]["value"]["choices"][0])
         return labels
 
@@ -183,6 +102,11 @@ class MemoryStudio(LabelStudio):
         self._read("users")
         return dict(self.names)
 
+    def author(self, annotation: int) -> int | None:
+        self._read("author")
+        annotations = (one for row in self.task_rows.values() for one in row["annotations"])
+        return next((user_id(one["completed_by"]) for one in annotations if one["id"] == annotation), None)
+
     def webhooks(self, project: int) -> list[Json]:
         self._read("webhooks", project)
         return [dict(row) for row in self.webhook_rows.values() if row["project"] == project]
@@ -196,7 +120,7 @@ class MemoryStudio(LabelStudio):
     ) -> tuple[int, list[Json]]:
         """Everything that reads tasks comes here. The real server, too, applies `include` to nested objects."""
         del fields
-        name = "task ids" if include == "id" else "tasks"
+        name = "tasks" if "annotations" in include.split(",") else "task ids" if include == "id" else "list"
         since = query["filters"]["items"][0]["value"] if "filters" in query else None
         self._read(name, project, log_as=f"{name} since {since}" if since else name)
         self._project_row(project)
@@ -276,9 +200,10 @@ class MemoryStudio(LabelStudio):
     def delete_webhook(self, webhook: int) -> None:
         self._write("webhook", lambda: self.webhook_rows.pop(webhook))
 
-    def create_tab(self, project: int, tab: Json) -> None:
+    def create_tab(self, project: int, tab: Json) -> int:
         key = self._new_id()
         self._write("tab", lambda: self.tab_rows.update({key: {"id": key, "project": project, "data": tab}}))
+        return key
 
     def delete_tab(self, tab: int) -> None:
         self._write("tab", lambda: self.tab_rows.pop(tab))
@@ -302,34 +227,16 @@ class MemoryStudio(LabelStudio):
     def _project_row(self, project: int) -> Json:
         row = self._row(self.project_rows, project)
         tasks = self._tasks_of(project)
-        annotations = sum(int(self.task_rows[task]["total_annotations"]) for task in tasks)
-        counts = {"task_number": len(tasks), "total_annotations_number": annotations}
-        return {**row, **counts, "total_predictions_number": len(self._predictions_of(project))}
-
-    def _tasks_of(self, project: int) -> list[int]:
-        return sorted(task for task, row in self.task_rows.items() if row["project"] == project)
-
-    def _predictions_of(self, project: int) -> list[Json]:
-        tasks = set(self._tasks_of(project))
-        return [row for row in self.prediction_rows.values() if row["task"] in tasks]
-
-    def _insert(self, prediction: Json) -> int:
-        if prediction["task"] not in self.task_rows:
-            raise Rejected("There is no such task.")
-        key = self._new_id()
-        self.prediction_rows[key] = {**copy.deepcopy(prediction), "id": key}
-        return key
-
-    def _touch(self, task: int) -> None:
-        """The time of a task also moves with its single predictions, but not with an import or a deleted version."""
-        self.task_rows[task]["updated_at"] = self.clock
-
-    def _count_annotations(self, task: int) -> None:
-        row = self.task_rows[task]
-        skipped = sum(bool(one["was_cancelled"]) for one in row["annotations"])
-        people = {str(one["completed_by"]) for one in row["annotations"] if not one["was_cancelled"]}
-        row |= {"total_annotations": len(row["annotations"]) - skipped, "cancelled_annotations": skipped}
-        row["is_labeled"] = len(people) >= row["overlap"]
+        annotations = [one for task in tasks for one in self.task_rows[task]["annotations"]]
+        skipped = sum(one["was_cancelled"] for one in annotations)
+        counts = {
+            "task_number": len(tasks),
+            "total_annotations_number": len(annotations) - skipped,
+            "skipped_annotations_number": skipped,
+            "ground_truth_number": sum(one["ground_truth"] for one in annotations),
+            "total_predictions_number": len(self._predictions_of(project)),
+        }
+        return {**row, **counts}
 
     def _check_address(self, url: str) -> None:
         host = urlsplit(url).hostname or ""
@@ -343,7 +250,3 @@ class MemoryStudio(LabelStudio):
         if key not in rows:
             raise NotFound("There is nothing at this address.")
         return rows[key]
-
-    def _new_id(self) -> int:
-        self._last_id += 1
-        return self._last_id

@@ -7,6 +7,7 @@ import json
 from sqlalchemy import RowMapping, select
 
 from ls_crowd_plugin.store import Annotation, Store, Task, mirror
+from ls_crowd_plugin.store.predictions import StoredPrediction
 from ls_crowd_plugin.store.trail import trail
 from tests.support.transactions import run
 
@@ -28,7 +29,7 @@ def save_project(store: Store, project: int = PROJECT, title: str = "Moods", pul
 
 
 def make_task(number: int) -> Task:
-    return Task(number, NOON, 1, False)
+    return Task(number, NOON, NOON, f"stamp {number}", 1, False)
 
 
 def make_annotation(number: int, task: int = 1, by: int | None = 5, label: str = "good") -> Annotation:
@@ -63,3 +64,7 @@ def read_annotations(store: Store, project: int = PROJECT) -> list[Annotation]:
 def read_trail(store: Store) -> list[RowMapping]:
     with store.data.connect() as connection:
         return list(connection.execute(select(trail).order_by(trail.c.id)).mappings())
+
+
+def stored_prediction(task: int, digest: str = "a") -> StoredPrediction:
+    return StoredPrediction(task, 100 + task, digest, "labels", 0.9, "basis")

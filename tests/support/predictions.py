@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ls_crowd_plugin.pipeline.plan import MIN_IMPORT, VERSION, DesiredPrediction, ExistingPrediction, digest
+from ls_crowd_plugin.labelstudio import Prediction
+from ls_crowd_plugin.pipeline.plan import MIN_IMPORT, VERSION, DesiredPrediction, ExistingPrediction
 from tests.support.memory_studio import mood
 
 FEW, MANY = range(1, 6), range(1, MIN_IMPORT + 11)  # tasks: written one by one, and by an import
@@ -10,10 +11,10 @@ SHOWN = {"model_version": VERSION, "show_collab_predictions": False}  # settings
 
 
 def desired(task: int, label: str = "good", score: float = 0.9) -> DesiredPrediction:
-    return DesiredPrediction(task, mood(label), score, digest(mood(label), score))
+    return DesiredPrediction(task, mood(label), score)
 
 
 def existing(
     number: int, task: int, label: str = "good", score: float = 0.9, version: str = VERSION
 ) -> ExistingPrediction:
-    return ExistingPrediction(number, task, version, digest(mood(label), score), mood(label))
+    return ExistingPrediction.of(Prediction(number, task, version, score, mood(label)))

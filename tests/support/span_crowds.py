@@ -49,14 +49,15 @@ def span_annotation(
         result=json.dumps(items),
         created_at="",
         updated_at="",
-        updated_by=None,
+        updated_by=annotator,
         lead_time=None,
         **flags,
     )
 
 
 def crowd_of_spans(annotations: Iterable[Annotation], experts: Iterable[int] = ()) -> Crowd:
-    return build_crowd(SPAN_CONFIG, annotations, {}, {}, Recipe(experts=frozenset(experts)))
+    recipe = Recipe(experts=frozenset(experts), gold_sources=frozenset({"plugin", "experts"}))
+    return build_crowd(SPAN_CONFIG, annotations, {}, {}, recipe)
 
 
 def span_crowd(*drawings: Spans, experts: tuple[int, ...] = (), tasks: int = 12) -> Crowd:

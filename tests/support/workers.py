@@ -70,5 +70,5 @@ def tally_of(store: Store, name: str) -> dict[str, float]:
 
 def make_report(**fields: Any) -> PassReport:
     """The report of a pass that found and did nothing, except for these fields."""
-    pulled = Pulled(ProjectFacts(PROJECT, "Moods", "", "", 0), 0, 0, 0)
+    pulled = Pulled(ProjectFacts(PROJECT, "Moods", "", "", 0), frozenset(), 0, 0)
     return replace(PassReport(PROJECT, "Moods", pulled, Plan(), ProjectSummary()), **fields)

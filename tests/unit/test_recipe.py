@@ -6,6 +6,7 @@ import dataclasses
 
 import pytest
 
+from ls_crowd_plugin.labelstudio import ProjectFacts
 from ls_crowd_plugin.pipeline.inputs import fingerprint
 from ls_crowd_plugin.recipe import Recipe
 from ls_crowd_plugin.settings import SETTINGS, Settings, read_settings
@@ -18,6 +19,7 @@ FIELDS = [field.name for field in dataclasses.fields(Recipe)]
 OTHER_VALUES: dict[str, object] = {
     "method": "gem",
     "separate_fits": True,
+    "gold_sources": frozenset({"plugin", "experts"}),
     "experts": frozenset({3}),
     "gold_field": "right",
     "min_iou": 0.7,
@@ -40,7 +42,8 @@ def test_every_field_changes_the_digest(name: str) -> None:
 @pytest.mark.parametrize("name", FIELDS)
 def test_every_field_changes_the_fingerprint(sqlite_store: Store, name: str) -> None:
     recipes = (Recipe(), with_other_value(name))
-    first, second = (run(sqlite_store.data, fingerprint, 7, "<View/>", recipe) for recipe in recipes)
+    facts = ProjectFacts(7, "Moods", "<View/>", "", 0)
+    first, second = (run(sqlite_store.data, fingerprint, facts, recipe) for recipe in recipes)
     assert first != second
 
 

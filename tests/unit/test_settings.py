@@ -20,6 +20,7 @@ def test_have_defaults() -> None:
         recipe=Recipe(
             method="auto",
             separate_fits=False,
+            gold_sources=frozenset({"plugin"}),
             experts=frozenset(),
             gold_field="",
             min_iou=0.5,
@@ -37,6 +38,8 @@ def test_have_defaults() -> None:
         webhook_secret="",
         password="",
         projects=NO_PROJECTS,
+        settle_seconds=300.0,
+        audit_seconds=600.0,
         quiet_seconds=1.0,
         max_wait_seconds=15.0,
         poll_seconds=60.0,
@@ -180,7 +183,7 @@ class TestRecipe:
         assert {row.field for row in SETTINGS if row.recipe} == {field.name for field in fields(Recipe)}
 
     def test_has_another_digest_when_any_field_changes(self) -> None:
-        other = Recipe("gem", True, frozenset({1}), "right", 0.3, True, "on", False)
+        other = Recipe("gem", True, frozenset({"experts"}), frozenset({1}), "right", 0.3, True, "on", False)
         for field in fields(Recipe):
             changed = replace(Recipe(), **{field.name: getattr(other, field.name)})
             assert changed.digest() != Recipe().digest(), field.name
@@ -188,6 +191,18 @@ class TestRecipe:
     def test_has_the_same_digest_whatever_the_order_of_experts(self) -> None:
         one, two = (Recipe(experts=frozenset(ids)) for ids in ([1, 2, 300], [300, 2, 1]))
         assert one.digest() == two.digest()
+
+
+class TestGoldSources:
+    def test_are_any_of_a_few_words(self) -> None:
+        sources = read_settings({**LEAST, "LS_CROWD_GOLD_SOURCES": "Plugin, task_data"}).recipe.gold_sources
+        assert sources == {"plugin", "task_data"}
+
+    def test_of_another_kind_are_refused(self) -> None:
+        with pytest.raises(
+            UnusableInput, match="contains 'marks'; use any of plugin, ground_truth, experts or task_data"
+        ):
+            read_settings({**LEAST, "LS_CROWD_GOLD_SOURCES": "plugin,marks"})
 
 
 class TestProjects:

@@ -27,7 +27,7 @@ FACTS = ProjectFacts.from_json(
 REPORT = PassReport(
     3,
     "Topics",
-    Pulled(FACTS, tasks_read=4, annotations_changed=1, tasks_gone=0),
+    Pulled(FACTS, frozenset(range(1, 5)), annotations_changed=1, tasks_gone=0),
     Plan(settings={"model_version": "crowd-consensus"}),
     ProjectSummary(tasks=4, answers=12, annotators=3, method="plu", form="plain", confidence=0.9, labels=4),
     written=Written(created=4, settings=1),

@@ -10,14 +10,14 @@ import pytest
 from ls_crowd_plugin.controls import read_config
 from ls_crowd_plugin.errors import NotFound, Unreachable
 from ls_crowd_plugin.pipeline.connect import UNCERTAIN_FIRST, Changes, connect, disconnect
-from ls_crowd_plugin.pipeline.review_tabs import MAX_LABEL_TABS, TABS, is_review_tab, review_tabs
+from ls_crowd_plugin.pipeline.review_tabs import MAX_LABEL_TABS, TABS, is_as_made, review_tabs
 from ls_crowd_plugin.recipe import Recipe
 from ls_crowd_plugin.records import Json
 from ls_crowd_plugin.settings import SECRET_HEADER
 from ls_crowd_plugin.store import Store, queue
 from ls_crowd_plugin.store.passes import get_last_pass
 from ls_crowd_plugin.store.project_settings import read_settings_before
-from tests.support.annotations import MOOD_AND_STARS
+from tests.support.annotations import MOOD_AND_STARS, MOOD_REQUIRED
 from tests.support.label_configs import config_of
 from tests.support.memory_studio import MOOD_CONFIG, PROJECT, MemoryStudio
 from tests.support.passes import agreed_studio, pass_over
@@ -99,7 +99,8 @@ class TestConnecting:
     def test_leaves_webhooks_and_tabs_of_others(self, memory_store: Store) -> None:
         studio = MemoryStudio(FEW)
         studio.create_webhook({"url": "http://other.example/hook", "project": PROJECT})
-        studio.create_tab(PROJECT, {"title": "Mine"})
+        for title in ("Mine", "Settled", "Consensus: my notes"):
+            studio.create_tab(PROJECT, {"title": title})
         connect_project(studio, memory_store)
         assert (len(studio.webhooks(PROJECT)), "Mine" in titles(studio), "Default" in titles(studio)) == (
             2,
@@ -182,17 +183,21 @@ class TestDisconnecting:
 
     def test_leaves_webhooks_tabs_and_predictions_of_others(self, studio: MemoryStudio, memory_store: Store) -> None:
         studio.create_webhook({"url": "http://other.example/hook", "project": PROJECT})
-        studio.create_tab(PROJECT, {"title": "Mine"})
+        for title in ("Mine", "Settled", "Consensus: my notes"):
+            studio.create_tab(PROJECT, {"title": title})
         studio.predict(1, version="their-model")
         disconnect_project(studio, memory_store, purge=True)
         assert [webhook["url"] for webhook in studio.webhooks(PROJECT)] == ["http://other.example/hook"]
-        assert (titles(studio), studio.versions(PROJECT)) == (["Default", "Mine"], {"their-model": 1})
+        assert (titles(studio), studio.versions(PROJECT)) == (
+            ["Default", "Mine", "Settled", "Consensus: my notes"],
+            {"their-model": 1},
+        )
 
     def test_reports_settings_that_cannot_be_restored_and_keeps_them(
         self, studio: MemoryStudio, memory_store: Store
     ) -> None:
         studio.writes.clear()
-        number = len(studio.webhooks(PROJECT)) + sum(map(is_review_tab, studio.tabs(PROJECT))) + 1
+        number = len(studio.webhooks(PROJECT)) + sum(map(is_as_made, studio.tabs(PROJECT))) + 1
         studio.break_write(number, Unreachable("Label Studio did not answer."), carried_out=False)
         (problem,) = disconnect_project(studio, memory_store).problems
         assert problem.startswith("The settings could not be restored to {'model_version': ''")
@@ -231,16 +236,12 @@ class TestReviewTabs:
     def test_exist_also_where_people_draw(self) -> None:
         assert set(TABS) <= set(review_tabs(SPAN_CONFIG))
 
-    @pytest.mark.parametrize(
-        ("tab", "ours"),
-        [
-            ({"data": {"title": "Settled"}}, True),
-            ({"data": {"title": "Consensus: good"}}, True),
-            ({"data": {"title": "Mine"}}, False),
-            ({"data": {}}, False),
-            ({"data": None}, False),
-            ({}, False),
-        ],
-    )
-    def test_are_recognised_by_their_title(self, tab: Json, ours: bool) -> None:
-        assert is_review_tab(tab) is ours
+    @pytest.mark.parametrize("title", [*TABS, "Consensus: good"])
+    def test_are_recognised_if_they_are_exactly_as_made(self, title: str) -> None:
+        made = {"data": {"title": title, "type": "list", **review_tabs(MOOD_REQUIRED)[title]}}
+        assert is_as_made(made)
+        assert not is_as_made({"data": {**made["data"], "ordering": ["tasks:id"]}})
+
+    @pytest.mark.parametrize("tab", [{"data": {"title": "Settled"}}, {"data": {"title": "Mine"}}, {"data": None}, {}])
+    def test_of_people_are_not(self, tab: Json) -> None:
+        assert not is_as_made(tab)

@@ -77,9 +77,10 @@ class TestAnswers:
         crowd = mood_crowd(mood_annotation(10, 1, 5, "good"), mood_annotation(11, 1, 6, "removed from the config"))
         assert crowd.answer_counts == {1: 1}
 
-    def test_edited_by_somebody_else_are_reported(self) -> None:
+    def test_edited_by_somebody_else_are_left_out_and_reported(self) -> None:
         crowd = mood_crowd(mood_annotation(10, 1, 5, "good", updated_by=6), mood_annotation(20, 2, 5, "good"))
-        assert crowd.warnings == ["1 annotation(s) were last edited by somebody other than their author."]
+        (warning,) = crowd.warnings
+        assert "somebody other than their author wrote them last: 1, by user 6 (1)" in warning
 
     @pytest.mark.parametrize("editor", [5, None])
     def test_edited_by_nobody_else_are_not_reported(self, editor: int | None) -> None:

@@ -11,7 +11,7 @@ import pytest
 from ls_crowd_plugin.controls import NONE, read_config
 from ls_crowd_plugin.pipeline.crowd import Crowd, Key, build_crowd
 from ls_crowd_plugin.pipeline.desired import desired_predictions
-from ls_crowd_plugin.pipeline.plan import DesiredPrediction, crowd_meta, digest
+from ls_crowd_plugin.pipeline.plan import DesiredPrediction, content_digest, crowd_meta
 from ls_crowd_plugin.pipeline.project_fit import fit_project
 from ls_crowd_plugin.recipe import Recipe
 from tests.support.annotations import mood_annotation
@@ -54,7 +54,7 @@ class TestPredictions:
 
     def test_have_the_digest_of_what_will_be_read_back(self) -> None:
         prediction = predictions_of(crowd_of_five(FOUR_OF_FIVE))[1]
-        assert prediction.digest == digest(json.loads(json.dumps(prediction.result)), prediction.score)
+        assert prediction.digest == content_digest(json.loads(json.dumps(prediction.result)), prediction.score)
 
     def test_can_be_written_as_json(self) -> None:
         prediction = predictions_of(crowd_of_five(FOUR_OF_FIVE), "gem")[1]

@@ -9,48 +9,48 @@ import pytest
 
 from tests.support.annotations import EIGHT_ANSWERS, mood_annotation, mood_crowd
 
-TWO_MARKS = [mood_annotation(10 + annotator, 1, annotator, "bad", ground_truth=True) for annotator in (5, 6)]
-ALL_MARKED = [replace(annotation, ground_truth=True) for annotation in EIGHT_ANSWERS]
+OWNER = 1
+MARKED = mood_annotation(10, 1, 5, "bad", ground_truth=True, updated_by=OWNER)
 
 
 class TestGroundTruth:
-    def test_is_believed_where_a_task_has_one(self) -> None:
-        crowd = mood_crowd(*EIGHT_ANSWERS, mood_annotation(10, 1, 5, "bad", ground_truth=True))
-        assert crowd.gold == {(1, "mood"): "bad"}
+    def test_is_believed_if_the_owner_marked_it(self) -> None:
+        assert mood_crowd(*EIGHT_ANSWERS, MARKED, owner=OWNER).gold == {(1, "mood"): "bad"}
+
+    def test_is_believed_if_an_expert_marked_it(self) -> None:
+        assert mood_crowd(*EIGHT_ANSWERS, MARKED, experts=(OWNER,)).gold == {(1, "mood"): "bad"}
+
+    @pytest.mark.parametrize("writer", [5, 9, None], ids=["its author", "somebody else", "an import"])
+    def test_is_not_believed_if_anybody_else_wrote_it_last(self, writer: int | None) -> None:
+        assert mood_crowd(*EIGHT_ANSWERS, replace(MARKED, updated_by=writer), owner=OWNER).gold == {}
+
+    def test_is_not_believed_if_marks_are_no_source(self) -> None:
+        assert mood_crowd(*EIGHT_ANSWERS, MARKED, owner=OWNER, sources=["plugin"]).gold == {}
 
     def test_is_not_an_answer(self) -> None:
-        crowd = mood_crowd(*EIGHT_ANSWERS, mood_annotation(10, 1, 5, "bad", ground_truth=True))
+        crowd = mood_crowd(*EIGHT_ANSWERS, MARKED, owner=OWNER)
         assert (5 in crowd.annotators, crowd.answer_counts[1]) == (False, 1)
 
-    def test_is_not_believed_where_a_task_has_two(self) -> None:
-        assert mood_crowd(*EIGHT_ANSWERS, *TWO_MARKS).gold == {}
+    def test_that_is_not_believed_is_its_authors_answer(self) -> None:
+        crowd = mood_crowd(*EIGHT_ANSWERS, replace(MARKED, updated_by=5), owner=OWNER)
+        assert (5 in crowd.annotators, crowd.answer_counts[1]) == (True, 2)
 
-    def test_on_a_task_that_has_two_is_reported(self) -> None:
-        (warning,) = mood_crowd(*EIGHT_ANSWERS, *TWO_MARKS).warnings
-        assert warning.startswith("1 task(s), for example task 1, have several annotations marked as ground truth")
-
-    def test_that_is_not_believed_is_an_answer(self) -> None:
-        assert {5, 6} <= set(mood_crowd(*EIGHT_ANSWERS, *TWO_MARKS).annotators)
-
-    def test_on_everything_is_what_an_import_does_and_not_believed(self) -> None:
-        assert mood_crowd(*ALL_MARKED).gold == {}
-
-    def test_on_everything_is_reported(self) -> None:
-        (warning,) = mood_crowd(*ALL_MARKED).warnings
-        assert ("import" in warning, "gold add" in warning) == (True, True)
-
-    def test_on_everything_leaves_the_answers(self) -> None:
-        assert len(mood_crowd(*ALL_MARKED).units) == len(ALL_MARKED)
-
-    def test_on_the_only_annotation_is_believed(self) -> None:
-        assert mood_crowd(ALL_MARKED[0]).gold == {(1, "mood"): "good"}
+    def test_on_two_annotations_that_contradict_each_other_is_not_used_and_reported(self) -> None:
+        other = mood_annotation(11, 1, 6, "good", ground_truth=True, updated_by=OWNER)
+        crowd = mood_crowd(*EIGHT_ANSWERS, MARKED, other, owner=OWNER)
+        assert crowd.gold == {}
+        assert crowd.warnings == ["Gold for 'mood' of task 1 is contradictory (bad, good) and not used."]
 
     def test_on_a_skipped_annotation_says_nothing(self) -> None:
-        marked = mood_annotation(10, 1, 5, "bad", ground_truth=True, skipped=True)
-        assert mood_crowd(*EIGHT_ANSWERS, marked).gold == {}
+        assert mood_crowd(*EIGHT_ANSWERS, replace(MARKED, skipped=True), owner=OWNER).gold == {}
 
 
 class TestExperts:
+    def test_are_not_believed_if_somebody_else_wrote_in_their_name(self) -> None:
+        forged = mood_annotation(10, 1, 5, "bad", updated_by=9)
+        crowd = mood_crowd(*EIGHT_ANSWERS, forged, experts=(5,))
+        assert (crowd.gold, 5 in crowd.annotators) == ({}, False)
+
     def test_give_gold(self) -> None:
         crowd = mood_crowd(*EIGHT_ANSWERS, mood_annotation(10, 1, 5, "bad"), experts=(5,))
         assert crowd.gold == {(1, "mood"): "bad"}
@@ -82,8 +82,7 @@ class TestStoredGold:
         assert mood_crowd(*EIGHT_ANSWERS, gold={(1, "mood"): "bad"}).units == mood_crowd(*EIGHT_ANSWERS).units
 
     def test_that_contradicts_a_mark_is_not_used_and_reported(self) -> None:
-        marked = mood_annotation(10, 1, 5, "bad", ground_truth=True)
-        crowd = mood_crowd(*EIGHT_ANSWERS, marked, gold={(1, "mood"): "good"})
+        crowd = mood_crowd(*EIGHT_ANSWERS, MARKED, owner=OWNER, gold={(1, "mood"): "good"})
         assert (crowd.gold, len(crowd.warnings)) == ({}, 1)
 
     @pytest.mark.parametrize(("question", "label"), [("mood", "removed"), ("removed", "good")])

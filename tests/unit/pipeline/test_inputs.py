@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 
 import pytest
 
+from ls_crowd_plugin.labelstudio import ProjectFacts
 from ls_crowd_plugin.pipeline.inputs import fingerprint, read_inputs
 from ls_crowd_plugin.pipeline.pull import pull
 from ls_crowd_plugin.recipe import Recipe
@@ -19,6 +20,7 @@ from tests.support.span_crowds import SPAN_CONFIG_TEXT
 OTHER_VALUES: Mapping[str, object] = {
     "method": "neg",
     "separate_fits": True,
+    "gold_sources": frozenset({"plugin", "experts"}),
     "experts": frozenset({3, 1}),
     "gold_field": "label",
     "min_iou": 0.6,
@@ -28,10 +30,13 @@ OTHER_VALUES: Mapping[str, object] = {
 }
 
 
+FACTS = ProjectFacts(PROJECT, "Moods", MOOD_CONFIG, "2026-01-01T00:00:00.000000Z", 0, owner=1)
+
+
 class TestFingerprint:
-    def of(self, store: Store, *, label_config: str = MOOD_CONFIG, recipe: Recipe | None = None) -> str:
+    def of(self, store: Store, *, recipe: Recipe | None = None, **facts: object) -> str:
         with store.data.connect() as connection:
-            return fingerprint(connection, PROJECT, label_config, recipe or Recipe())
+            return fingerprint(connection, replace(FACTS, **facts), recipe or Recipe())  # type: ignore[arg-type]
 
     def test_is_the_same_if_nothing_changed(self, memory_store: Store) -> None:
         assert self.of(memory_store) == self.of(memory_store)
@@ -47,6 +52,9 @@ class TestFingerprint:
 
     def test_changes_with_the_label_config(self, memory_store: Store) -> None:
         assert self.of(memory_store, label_config="<View/>") != self.of(memory_store)
+
+    def test_changes_with_the_owner(self, memory_store: Store) -> None:
+        assert self.of(memory_store, owner=2) != self.of(memory_store)
 
     def test_changes_with_gold(self, memory_store: Store) -> None:
         before = self.of(memory_store)
@@ -66,7 +74,7 @@ class TestFingerprint:
 class TestCompleteTasks:
     def complete(self, studio: MemoryStudio, store: Store, recipe: Recipe) -> list[int]:
         pull(make_context(studio, store))
-        inputs = read_inputs(store, PROJECT, MOOD_CONFIG, recipe)
+        inputs = read_inputs(store, FACTS, recipe)
         return [task for task in sorted(inputs.tasks) if inputs.is_complete(task)]
 
     def test_are_all_by_default(self, memory_store: Store) -> None:
@@ -81,7 +89,11 @@ class TestCompleteTasks:
         studio = agreed_studio([1])
         studio.task_rows[1]["overlap"] = 4
         studio.annotate(1, 9, "good")
-        assert self.complete(studio, memory_store, Recipe(only_complete=True, experts=frozenset({9}))) == [1]
+        assert self.complete(
+            studio,
+            memory_store,
+            Recipe(only_complete=True, experts=frozenset({9}), gold_sources=frozenset({"experts"})),
+        ) == [1]
 
 
 @pytest.mark.parametrize(("label_config", "text"), [(MOOD_CONFIG, {}), (SPAN_CONFIG_TEXT, {1: {"text": "Hello."}})])
@@ -91,7 +103,7 @@ def test_texts_are_only_needed_where_spans_are_marked(
     studio = MemoryStudio(label_config=label_config)
     studio.add_task(1, data={"text": "Hello.", "t": "Hello."})
     pull(make_context(studio, memory_store))
-    assert read_inputs(memory_store, PROJECT, label_config, Recipe()).texts == text
+    assert read_inputs(memory_store, replace(FACTS, label_config=label_config), Recipe()).texts == text
 
 
 def test_annotations_that_changed_their_author_are_reported(memory_store: Store) -> None:
@@ -101,5 +113,5 @@ def test_annotations_that_changed_their_author_are_reported(memory_store: Store)
     studio.task_rows[1]["annotations"][0]["completed_by"] = 9
     studio.task_rows[1]["updated_at"] = studio.clock
     pull(make_context(studio, memory_store))
-    warnings = read_inputs(memory_store, PROJECT, MOOD_CONFIG, Recipe()).crowd.warnings
-    assert "1 annotation(s) have a different author than when they were first seen." in warnings
+    warnings = read_inputs(memory_store, FACTS, Recipe()).crowd.warnings
+    assert "Annotations whose author has changed since they were first seen: 1." in warnings

@@ -11,13 +11,18 @@ from hypothesis import strategies as st
 
 from ls_crowd_plugin.labelstudio import Prediction
 from ls_crowd_plugin.pipeline.plan import (
+    CROSSING_STEP,
+    LIVE_WRITES,
+    SCORE_STEP,
     VERSION,
     DesiredPrediction,
     ExistingPrediction,
     Plan,
+    content_digest,
     crowd_meta,
-    digest,
+    labels_digest,
     make_plan,
+    only_urgent,
     should_import,
 )
 from tests.support.memory_studio import mood
@@ -25,37 +30,42 @@ from tests.support.predictions import MANY, SHOWN, desired, existing
 
 
 class TestDigest:
-    def test_does_not_depend_on_metadata(self) -> None:
-        with_meta = [{**item, "meta": {"crowd": {"answers": 3}}, "id": "x"} for item in mood("good")]
-        assert digest(with_meta, 0.9) == digest(mood("good"), 0.9)
+    def test_depends_on_metadata(self) -> None:
+        with_meta = [{**item, "meta": {"crowd": {"answers": 3}}} for item in mood("good")]
+        assert content_digest(with_meta, 0.9) != content_digest(mood("good"), 0.9)
+
+    def test_does_not_depend_on_what_we_do_not_write(self) -> None:
+        shown = [{**item, "origin": "prediction"} for item in mood("good")]
+        assert content_digest(shown, 0.9) == content_digest(mood("good"), 0.9)
 
     def test_does_not_depend_on_the_order_of_keys(self) -> None:
         reordered = [dict(reversed(item.items())) for item in mood("good")]
-        assert digest(reordered, 0.9) == digest(mood("good"), 0.9)
-
-    def test_does_not_depend_on_the_order_of_items(self) -> None:
-        items = [*mood("good"), {"from_name": "stars", "value": {"rating": 3}}]
-        assert digest(items, 0.9) == digest(items[::-1], 0.9)
+        assert content_digest(reordered, 0.9) == content_digest(mood("good"), 0.9)
 
     def test_does_not_depend_on_a_fourth_decimal(self) -> None:
-        assert digest(mood("good"), 0.9001) == digest(mood("good"), 0.9)
+        assert content_digest(mood("good"), 0.9001) == content_digest(mood("good"), 0.9)
 
     def test_depends_on_the_label(self) -> None:
-        assert digest(mood("good"), 0.9) != digest(mood("bad"), 0.9)
+        assert content_digest(mood("good"), 0.9) != content_digest(mood("bad"), 0.9)
 
     def test_depends_on_the_score(self) -> None:
-        assert digest(mood("good"), 0.9) != digest(mood("good"), 0.901)
+        assert content_digest(mood("good"), 0.9) != content_digest(mood("good"), 0.901)
 
     def test_depends_on_whether_there_is_a_score(self) -> None:
-        assert digest(mood("good"), None) != digest(mood("good"), 0.0)
+        assert content_digest(mood("good"), None) != content_digest(mood("good"), 0.0)
 
     def test_depends_on_the_control(self) -> None:
         other = [{**item, "from_name": "other"} for item in mood("good")]
-        assert digest(other, 0.9) != digest(mood("good"), 0.9)
+        assert content_digest(other, 0.9) != content_digest(mood("good"), 0.9)
 
-    def test_depends_on_whether_people_are_scored(self) -> None:
-        scored = [{**item, "meta": {"crowd": {"annotators": {"1": {}}}}} for item in mood("good")]
-        assert digest(scored, 0.9) != digest(mood("good"), 0.9)
+
+class TestDigestOfLabels:
+    def test_does_not_depend_on_metadata_and_order(self) -> None:
+        items = [*mood("good"), {"from_name": "stars", "value": {"rating": 3}, "meta": {"crowd": {}}}]
+        assert labels_digest(items) == labels_digest([{**item, "meta": {}} for item in items[::-1]])
+
+    def test_depends_on_the_label(self) -> None:
+        assert labels_digest(mood("good")) != labels_digest(mood("bad"))
 
 
 @pytest.mark.parametrize(
@@ -67,7 +77,7 @@ def test_metadata_of_something_else_is_empty(result: object) -> None:
 
 def test_an_existing_prediction_has_the_digest_of_its_content() -> None:
     prediction = ExistingPrediction.of(Prediction(10, 1, VERSION, 0.9, mood("good")))
-    assert prediction == replace(existing(10, 1), score=0.9)
+    assert (prediction.digest, prediction.labels) == (desired(1).digest, desired(1).labels)
 
 
 class TestPlan:
@@ -119,11 +129,17 @@ class TestVersions:
         plan = make_plan([desired(task, "bad") for task in MANY], [existing(100 + task, task) for task in MANY])
         assert (plan.version, len(plan.create), plan.retire) == (f"{VERSION}-2", len(MANY), {VERSION: len(MANY)})
 
-    def test_what_was_right_moves_to_the_new_version_with_its_metadata(self) -> None:
-        before = [existing(100 + task, task, "good" if task == 3 else "bad") for task in MANY]
-        before[2].result[0]["meta"] = {"crowd": "as it was"}
-        moved = make_plan([desired(task) for task in MANY], before).create[2]
-        assert (moved.task, moved.result[0]["meta"]) == (3, {"crowd": "as it was"})
+    def test_a_version_is_not_replaced_where_that_would_hold_up_people(self) -> None:
+        before = [existing(100 + task, task) for task in MANY]
+        plan = make_plan([desired(task, "bad") for task in MANY], before, may_replace=False)
+        assert (plan.version, len(plan.update), plan.create, plan.retire) == (VERSION, len(MANY), [], {})
+
+    def test_other_versions_are_deleted_singly_where_that_would_hold_up_people(self) -> None:
+        two = [existing(100, 1), existing(200, 1, version=f"{VERSION}-2")]
+        assert make_plan([desired(1)], two, may_replace=False) == Plan(delete=[two[1]])
+
+    def test_a_name_that_somebody_else_uses_is_not_chosen(self) -> None:
+        assert make_plan([desired(1)], [], taken={VERSION, f"{VERSION}-2"}).version == f"{VERSION}-3"
 
     def test_a_few_of_many_are_changed_in_place(self) -> None:
         before = [existing(100 + task, task) for task in MANY]
@@ -151,6 +167,62 @@ class TestVersions:
         assert Plan(create=[nested] * 200).cost(100) == 200
 
 
+def urgent(before: Sequence[DesiredPrediction], after: Sequence[DesiredPrediction]) -> Plan:
+    """What of a change is written while people work."""
+    there = [existing_of(number, one) for number, one in enumerate(before, 10)]
+    known = {one.task: one.stored(number) for number, one in enumerate(before, 10)}
+    return only_urgent(make_plan(after, there, may_replace=False), known)
+
+
+def existing_of(number: int, written: DesiredPrediction) -> ExistingPrediction:
+    return ExistingPrediction.of(Prediction(number, written.task, VERSION, written.score, written.result))
+
+
+class TestUrgent:
+    def test_is_an_answered_task_however_little_changed(self) -> None:
+        plan = urgent([replace(desired(1), basis="a")], [replace(desired(1, score=0.901), basis="b")])
+        assert ([one.task for _, one in plan.update], plan.deferred) == ([1], 0)
+
+    def test_is_a_new_task(self) -> None:
+        assert [one.task for one in urgent([], [desired(1)]).create] == [1]
+
+    def test_is_a_task_without_answers(self) -> None:
+        assert [one.task for one in urgent([desired(1)], []).delete] == [1]
+
+    def test_is_another_label(self) -> None:
+        assert len(urgent([desired(1)], [desired(1, "bad")]).update) == 1
+
+    @pytest.mark.parametrize(
+        ("before", "after", "is_written"),
+        [
+            (0.6, 0.6 + SCORE_STEP, True),
+            (0.6, 0.64, False),
+            (0.945, 0.945 + CROSSING_STEP, True),
+            (0.948, 0.952, False),
+            (0.96, 0.99, False),
+        ],
+    )
+    def test_is_a_score_that_moved_far_or_across_the_line(self, before: float, after: float, is_written: bool) -> None:
+        plan = urgent([desired(1, score=before)], [desired(1, score=after)])
+        assert (len(plan.update), plan.deferred) == ((1, 0) if is_written else (0, 1))
+
+    def test_is_limited_for_each_answer(self) -> None:
+        before = [replace(desired(task, score=0.5), basis="a") for task in range(1, 40)]
+        after = [replace(desired(1, score=0.6), basis="b"), *(replace(one, score=0.7) for one in before[1:])]
+        plan = urgent(before, after)
+        assert (next(one.task for _, one in plan.update), len(plan.update), plan.deferred) == (1, LIVE_WRITES, 29)
+
+    def test_is_ordered_by_answers_then_labels_then_scores(self) -> None:
+        before = [replace(desired(task, score=0.5), basis="a") for task in (1, 2, 3, 4)]
+        after = [
+            replace(before[0], score=0.6),
+            replace(before[1], score=0.7),
+            replace(desired(3, "bad", 0.5), basis="a"),
+            replace(before[3], score=0.501, basis="b"),
+        ]
+        assert [one.task for _, one in urgent(before, after).update] == [4, 3, 2, 1]
+
+
 any_label = st.sampled_from(["good", "bad"])
 any_score = st.sampled_from([0.5, 0.9])
 any_version = st.sampled_from([VERSION, f"{VERSION}-2", f"{VERSION}-7"])
@@ -172,7 +244,7 @@ def carried_out(plan: Plan, before: Sequence[ExistingPrediction]) -> list[Existi
         if prediction.id not in deleted and prediction.version not in plan.retire
     ]
     return kept + [
-        ExistingPrediction(number, wanted.task, plan.version, wanted.digest)
+        ExistingPrediction(number, wanted.task, plan.version, wanted.digest, wanted.labels)
         for number, wanted in enumerate(plan.create, 100)
     ]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ls_crowd_plugin.errors import NotAllowed
-from ls_crowd_plugin.pipeline import project_pass
+from ls_crowd_plugin.pipeline import project_pass, standing
 from ls_crowd_plugin.pipeline.context import RunFlags
 from ls_crowd_plugin.pipeline.outcome import Kind
 from ls_crowd_plugin.pipeline.plan import VERSION
@@ -157,7 +157,7 @@ class TestChanges:
         self, studio: MemoryStudio, memory_store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The numbers are right, so only a comparison one by one can tell."""
-        monkeypatch.setattr(project_pass, "VERIFY_SECONDS", 0.0)
+        monkeypatch.setattr(standing, "VERIFY_SECONDS", 0.0)
         for label in ("good", "bad"):
             studio.prediction_rows[min(studio.prediction_rows)]["result"] = mood(label)
             pass_over(studio, memory_store)

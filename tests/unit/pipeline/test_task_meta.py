@@ -11,7 +11,7 @@ from ls_crowd_plugin.errors import Unreachable
 from ls_crowd_plugin.pipeline import task_meta
 from ls_crowd_plugin.pipeline.context import RunFlags
 from ls_crowd_plugin.pipeline.outcome import Kind
-from ls_crowd_plugin.pipeline.plan import VERSION, digest
+from ls_crowd_plugin.pipeline.plan import VERSION, content_digest
 from ls_crowd_plugin.pipeline.task_meta import (
     Copied,
     corrected_counters,
@@ -52,49 +52,49 @@ def task(**changes: Any) -> Json:
 
 class TestUpdatedMeta:
     def test_is_added_beside_what_is_there(self) -> None:
-        assert updated_meta(task()) == {"theirs": 1, "crowd": {"answers": 1}}
+        assert updated_meta(task(), {VERSION}) == {"theirs": 1, "crowd": {"answers": 1}}
 
     def test_is_nothing_if_it_is_right_already(self) -> None:
-        assert updated_meta(task(meta={"theirs": 1, "crowd": {"answers": 1}})) is None
+        assert updated_meta(task(meta={"theirs": 1, "crowd": {"answers": 1}}), {VERSION}) is None
 
     @pytest.mark.parametrize("before", [None, [], "text"])
     def test_replaces_what_is_not_an_object(self, before: object) -> None:
-        assert updated_meta(task(meta=before)) == {"crowd": {"answers": 1}}
+        assert updated_meta(task(meta=before), {VERSION}) == {"crowd": {"answers": 1}}
 
     def test_is_removed_where_there_is_no_prediction(self) -> None:
-        assert updated_meta(task(meta={"theirs": 1, "crowd": {}}, predictions=[])) == {"theirs": 1}
+        assert updated_meta(task(meta={"theirs": 1, "crowd": {}}, predictions=[]), {VERSION}) == {"theirs": 1}
 
     def test_does_not_come_from_predictions_of_others(self) -> None:
         theirs = {"id": 9, "model_version": "theirs", "result": [{"value": {}, "meta": {"crowd": {"answers": 9}}}]}
-        assert updated_meta(task(predictions=[theirs])) is None
+        assert updated_meta(task(predictions=[theirs]), {VERSION}) is None
 
     def test_of_an_empty_consensus_is_nothing(self) -> None:
-        assert updated_meta(task(predictions=[{"id": 9, "model_version": VERSION, "result": []}])) is None
+        assert updated_meta(task(predictions=[{"id": 9, "model_version": VERSION, "result": []}]), {VERSION}) is None
 
 
 class TestHasPrediction:
     """A task is only finished with if our one prediction on it is the expected one."""
 
     def test_the_expected_one(self) -> None:
-        assert has_prediction(task(), digest(RESULT, None))
+        assert has_prediction(task(), {VERSION}, content_digest(RESULT, None))
 
     def test_another(self) -> None:
-        assert not has_prediction(task(), digest(RESULT, 0.5))
+        assert not has_prediction(task(), {VERSION}, content_digest(RESULT, 0.5))
 
     def test_two(self) -> None:
-        assert not has_prediction(task(predictions=task()["predictions"] * 2), digest(RESULT, None))
+        assert not has_prediction(task(predictions=task()["predictions"] * 2), {VERSION}, content_digest(RESULT, None))
 
     def test_none(self) -> None:
-        assert not has_prediction(task(predictions=[]), digest(RESULT, None))
+        assert not has_prediction(task(predictions=[]), {VERSION}, content_digest(RESULT, None))
 
     def test_none_where_none_is_expected(self) -> None:
-        assert has_prediction(task(predictions=[]), None)
-        assert not has_prediction(task(), None)
+        assert has_prediction(task(predictions=[]), {VERSION}, None)
+        assert not has_prediction(task(), {VERSION}, None)
 
     @pytest.mark.parametrize("result", [None, {}, "x", [None], [["x"]]])
     def test_something_else_under_our_version(self, result: object) -> None:
         strange = [{"id": 9, "model_version": VERSION, "result": result}]
-        assert not has_prediction(task(predictions=strange), digest(RESULT, None))
+        assert not has_prediction(task(predictions=strange), {VERSION}, content_digest(RESULT, None))
 
 
 class TestQuiet:

@@ -12,7 +12,6 @@ from ls_crowd_plugin.pipeline import worker as worker_module
 from ls_crowd_plugin.pipeline.context import PassContext
 from ls_crowd_plugin.pipeline.outcome import Kind, Outcome
 from ls_crowd_plugin.pipeline.plan import Plan
-from ls_crowd_plugin.pipeline.task_meta import Copied
 from ls_crowd_plugin.pipeline.worker import REACTIONS, Action, Worker
 from ls_crowd_plugin.pipeline.write import Written
 from ls_crowd_plugin.setting_values import Projects
@@ -117,35 +116,6 @@ class TestReactions:
         (warning,) = (one.message for one in log.records if one.levelno == logging.WARNING)
         assert warning.startswith("pass warns project=7 ")
         assert warning.endswith('warning="Something is odd."')
-
-
-class TestTasksThatWillBeQuietSoon:
-    """Their `meta` can only be written a while after the last answer."""
-
-    REPORT = make_report(copied=Copied(waiting=1, soon=1))
-
-    def test_are_left_to_a_later_pass(
-        self, worker: Worker, memory_store: Store, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        replace_pass(monkeypatch, lambda _: Outcome(Kind.DONE, report=self.REPORT))
-        worker.step()
-        entry = entry_of(memory_store)
-        assert entry.waiting is not None
-        assert -60 <= entry.due < -30
-
-    def test_do_not_postpone_an_event_that_came_meanwhile(
-        self, worker: Worker, memory_store: Store, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """An answer that arrives during a pass is processed at once, and not after a minute."""
-
-        def run_pass(_: PassContext) -> Outcome:
-            enqueue(memory_store)
-            return Outcome(Kind.DONE, report=self.REPORT)
-
-        replace_pass(monkeypatch, run_pass)
-        worker.step()
-        assert entry_of(memory_store).due >= 0
-        assert worker.step()
 
 
 class TestTurns:

@@ -9,22 +9,26 @@ import pytest
 
 from ls_crowd_plugin.errors import EndPass, Interrupted, LabelStudioError, NotFound, Rejected, Unreachable
 from ls_crowd_plugin.labelstudio import ProjectFacts
+from ls_crowd_plugin.pipeline.context import Pace, RunFlags
+from ls_crowd_plugin.pipeline.existing import existing_predictions
 from ls_crowd_plugin.pipeline.plan import VERSION, DesiredPrediction, Plan, make_plan
-from ls_crowd_plugin.pipeline.write import Written, existing_predictions, settings_to_change, write
+from ls_crowd_plugin.pipeline.write import Written, settings_to_change, write
 from ls_crowd_plugin.records import Json
 from ls_crowd_plugin.store import Store
 from tests.support.memory_studio import PROJECT, MemoryStudio
 from tests.support.passes import make_context
 from tests.support.predictions import FEW, MANY, SHOWN, desired
 
+OURS = {VERSION, f"{VERSION}-2"}
+
 
 def plan_for(studio: MemoryStudio, wanted: Sequence[DesiredPrediction], settings: Json | None = None) -> Plan:
-    plan = make_plan(wanted, existing_predictions(studio, PROJECT), tasks=len(studio.task_rows))
+    plan = make_plan(wanted, existing_predictions(studio, PROJECT, OURS), tasks=len(studio.task_rows))
     return replace(plan, settings=settings or {})
 
 
 def carry_out(studio: MemoryStudio, store: Store, plan: Plan, **context: object) -> Written:
-    return write(make_context(studio, store, **context), plan, len(studio.task_rows))  # type: ignore[arg-type]
+    return write(make_context(studio, store, **context), plan, len(studio.task_rows), OURS)  # type: ignore[arg-type]
 
 
 class TestWriting:
@@ -32,7 +36,8 @@ class TestWriting:
     def test_creates(self, tasks: range, memory_store: Store) -> None:
         studio = MemoryStudio(tasks)
         written = carry_out(studio, memory_store, plan_for(studio, [desired(task) for task in tasks]))
-        assert (studio.labels(), written) == ({task: ["good"] for task in tasks}, Written(created=len(tasks)))
+        assert (studio.labels(), written.created) == ({task: ["good"] for task in tasks}, len(tasks))
+        assert written.stored.keys() == set(tasks)
 
     def test_creates_many_in_one_request(self, memory_store: Store) -> None:
         studio = MemoryStudio(MANY)
@@ -102,8 +107,34 @@ class TestWriting:
         studio = MemoryStudio(FEW)
         seen: list[tuple[str, int, int]] = []
         context = replace(make_context(studio, memory_store), on_progress=lambda *fact: seen.append(fact))
-        write(context, plan_for(studio, [desired(1), desired(2)]), len(FEW))
+        write(context, plan_for(studio, [desired(1), desired(2)]), len(FEW), OURS)
         assert seen == [("write", 0, 2), ("write", 1, 2), ("write", 2, 2)]
+
+
+class TestPace:
+    @pytest.mark.parametrize("pace", [Pace.LIVE, Pace.SETTLE])
+    def test_imports_only_first_predictions_while_people_may_work(self, pace: Pace, memory_store: Store) -> None:
+        studio = MemoryStudio(MANY)
+        context = make_context(studio, memory_store, flags=RunFlags(pace=pace))
+        write(context, plan_for(studio, [desired(task) for task in MANY]), len(MANY), set())
+        assert studio.writes == ["import"]
+        studio.prediction_rows.clear()
+        studio.writes.clear()
+        write(context, plan_for(studio, [desired(task) for task in MANY]), len(MANY), OURS)
+        assert studio.writes == ["create"] * len(MANY)
+
+    @pytest.mark.parametrize(("pace", "pauses"), [(Pace.AT_ONCE, 0.0), (Pace.LIVE, 2.0), (Pace.SETTLE, 2.0)])
+    def test_waits_in_proportion_to_label_studios_own_time(
+        self, pace: Pace, pauses: float, memory_store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        clock, slept = [0.0], list[float]()
+        studio = MemoryStudio(FEW)
+        studio.before_write[1] = lambda: clock.__setitem__(0, clock[0] + 0.4)
+        monkeypatch.setattr("ls_crowd_plugin.pipeline.write.time.monotonic", lambda: clock[0])
+        monkeypatch.setattr("ls_crowd_plugin.pipeline.write.time.sleep", slept.append)
+        context = make_context(studio, memory_store, flags=RunFlags(pace=pace))
+        write(context, plan_for(studio, [desired(1)]), len(FEW), OURS)
+        assert slept == [pytest.approx(0.4 * pauses)]
 
 
 class TestSettings:
@@ -189,22 +220,22 @@ class TestSettingsToChange:
     def facts(self, version: str | None, prelabelling: bool) -> ProjectFacts:
         return ProjectFacts(PROJECT, "", "", "", 0, version, prelabelling)
 
-    @pytest.mark.parametrize("version", ["", None, VERSION, f"{VERSION}-old"])
+    @pytest.mark.parametrize("version", ["", None, VERSION, f"{VERSION}-2"])
     def test_are_both_where_annotators_would_be_influenced(self, version: str | None) -> None:
-        assert settings_to_change(self.facts(version, True), False) == (SHOWN, "")
+        assert settings_to_change(self.facts(version, True), False, VERSION, OURS) == (SHOWN, "")
 
-    @pytest.mark.parametrize("version", ["", None, f"{VERSION}-old"])
+    @pytest.mark.parametrize("version", ["", None, f"{VERSION}-2"])
     def test_are_both_where_only_the_version_is_wrong(self, version: str | None) -> None:
-        assert settings_to_change(self.facts(version, False), False) == (SHOWN, "")
+        assert settings_to_change(self.facts(version, False), False, VERSION, OURS) == (SHOWN, "")
 
     def test_are_none_where_all_is_right(self) -> None:
-        assert settings_to_change(self.facts(VERSION, False), False) == ({}, "")
+        assert settings_to_change(self.facts(VERSION, False), False, VERSION, OURS) == ({}, "")
 
     def test_are_none_where_the_version_of_others_is_shown(self) -> None:
-        settings, warning = settings_to_change(self.facts("their-model", True), False)
+        settings, warning = settings_to_change(self.facts("their-model", True), False, VERSION, OURS)
         assert settings == {}
         assert "'their-model'" in warning
         assert "--take-over" in warning
 
     def test_are_both_where_that_is_taken_over(self) -> None:
-        assert settings_to_change(self.facts("their-model", True), True) == (SHOWN, "")
+        assert settings_to_change(self.facts("their-model", True), True, VERSION, OURS) == (SHOWN, "")

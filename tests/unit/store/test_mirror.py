@@ -11,8 +11,10 @@ from sqlalchemy.exc import IntegrityError
 
 from ls_crowd_plugin.store import Annotation, Store, Task, mirror
 from ls_crowd_plugin.store.mirror import EXCERPT, MirroredProject, project_table
+from ls_crowd_plugin.store.mirror_facts import count_tasks
 from ls_crowd_plugin.store.predictions import read_predictions, save_predictions
 from ls_crowd_plugin.store.sql import CHUNK
+from ls_crowd_plugin.store.trail import ErasedMark, read_erased_marks
 from tests.support.mirrored import (
     LATER,
     NOON,
@@ -24,6 +26,7 @@ from tests.support.mirrored import (
     read_trail,
     replace_tasks,
     save_project,
+    stored_prediction,
 )
 from tests.support.transactions import run
 
@@ -46,8 +49,7 @@ class TestReplaceTasks:
         replace_tasks(mirror_store, (second, []), (make_task(1), []))
         with mirror_store.data.connect() as connection:
             assert mirror.read_tasks(connection, PROJECT) == {1: make_task(1), 2: second}
-            assert mirror.read_task_ids(connection, PROJECT) == {1, 2}
-            assert mirror.count_tasks(connection, PROJECT) == 2
+            assert count_tasks(connection, PROJECT) == 2
 
     def test_keeps_the_parsed_result_readable(self, mirror_store: Store) -> None:
         replace_tasks(mirror_store, (make_task(1), [make_annotation(10, label="ünï")]))
@@ -90,23 +92,61 @@ class TestReplaceTasks:
         assert (changed, read_annotations(mirror_store)) == (len(many), [])
 
 
+class TestMovedAnnotations:
+    def test_are_on_their_new_task(self, mirror_store: Store) -> None:
+        """Whichever of the two tasks is replaced first, or if only one is."""
+        replace_tasks(mirror_store, (make_task(1), [make_annotation(10)]), (make_task(2), []))
+        replace_tasks(mirror_store, (make_task(2), [make_annotation(10, task=2)]))
+        assert [(one.id, one.task) for one in read_annotations(mirror_store)] == [(10, 2)]
+        replace_tasks(mirror_store, (make_task(1), []))
+        assert [(one.id, one.task) for one in read_annotations(mirror_store)] == [(10, 2)]
+        assert [row["event"] for row in read_trail(mirror_store)] == ["created", "moved"]
+
+    def test_of_another_project_with_the_same_ids_are_left_alone(self, mirror_store: Store) -> None:
+        save_project(mirror_store, 8)
+        replace_tasks(mirror_store, (make_task(1), [make_annotation(10)]))
+        replace_tasks(mirror_store, (make_task(1), [make_annotation(10, label="bad")]), project=8)
+        assert [len(read_annotations(mirror_store, project)) for project in (PROJECT, 8)] == [1, 1]
+
+
+class TestErasedMarks:
+    def marked(self, **changes: object) -> Annotation:
+        return replace(make_annotation(10), ground_truth=True, updated_by=1, **changes)  # type: ignore[arg-type]
+
+    def test_are_kept_with_who_set_and_who_erased_them(self, mirror_store: Store) -> None:
+        replace_tasks(mirror_store, (make_task(1), [self.marked()]))
+        replace_tasks(mirror_store, (make_task(1), [replace(make_annotation(10), updated_by=9, updated_at=LATER)]))
+        assert run(mirror_store.data, read_erased_marks, PROJECT) == [ErasedMark(1, 10, 1, 9)]
+
+    def test_are_nobodys_doing_if_label_studio_does_not_tell(self, mirror_store: Store) -> None:
+        """It clears a mark silently when somebody marks another annotation of the task."""
+        replace_tasks(mirror_store, (make_task(1), [self.marked()]))
+        replace_tasks(mirror_store, (make_task(1), [replace(self.marked(), ground_truth=False)]))
+        assert run(mirror_store.data, read_erased_marks, PROJECT) == [ErasedMark(1, 10, 1, None)]
+
+    def test_include_those_of_deleted_annotations(self, mirror_store: Store) -> None:
+        replace_tasks(mirror_store, (make_task(1), [self.marked()]))
+        replace_tasks(mirror_store, (make_task(1), []))
+        assert run(mirror_store.data, read_erased_marks, PROJECT) == [ErasedMark(1, 10, 1, None)]
+
+
 class TestDropTasks:
     def test_removes_tasks_and_their_annotations(self, mirror_store: Store) -> None:
         other = make_annotation(20, task=2)
         replace_tasks(mirror_store, (make_task(1), [make_annotation(10)]), (make_task(2), [other]))
         drop_tasks(mirror_store, 1)
-        assert run(mirror_store.data, mirror.read_task_ids, PROJECT) == {2}
+        assert run(mirror_store.data, mirror.read_tasks, PROJECT).keys() == {2}
         assert read_annotations(mirror_store) == [other]
 
     def test_forgets_their_predictions(self, mirror_store: Store) -> None:
-        run(mirror_store.data, save_predictions, PROJECT, {1: "a", 2: "b"})
+        run(mirror_store.data, save_predictions, PROJECT, [stored_prediction(1), stored_prediction(2)])
         drop_tasks(mirror_store, 1)
-        assert run(mirror_store.data, read_predictions, PROJECT) == {2: "b"}
+        assert run(mirror_store.data, read_predictions, PROJECT) == {2: stored_prediction(2)}
 
     def test_accepts_more_tasks_than_fit_into_one_statement(self, mirror_store: Store) -> None:
         replace_tasks(mirror_store, *((make_task(number), []) for number in MORE_THAN_ONE_STATEMENT))
         drop_tasks(mirror_store, *MORE_THAN_ONE_STATEMENT)
-        assert run(mirror_store.data, mirror.count_tasks, PROJECT) == 0
+        assert run(mirror_store.data, count_tasks, PROJECT) == 0
 
     def test_ignores_unknown_tasks(self, mirror_store: Store) -> None:
         drop_tasks(mirror_store, 99)
@@ -155,7 +195,7 @@ class TestProject:
         replace_tasks(mirror_store, (make_task(1), [make_annotation(10)]))
         with mirror_store.data.begin() as connection:
             connection.execute(delete(project_table))
-            assert mirror.count_tasks(connection, PROJECT) == 0
+            assert count_tasks(connection, PROJECT) == 0
             assert mirror.read_annotations(connection, PROJECT) == []
 
     def test_must_exist_before_its_tasks(self, store: Store) -> None:
@@ -207,9 +247,9 @@ class TestTexts:
 
     def test_are_read_by_object_without_embedded_files(self, mirror_store: Store) -> None:
         self.put(mirror_store, {"text": "Hello.", "image": "data:image/png;base64,AAAA"})
-        assert run(mirror_store.data, mirror.read_texts, [1, 2, 3]) == {1: {"text": "Hello."}, 2: {}}
+        assert run(mirror_store.data, mirror.read_texts, PROJECT, [1, 2, 3]) == {1: {"text": "Hello."}, 2: {}}
 
     def test_are_joined_and_cut_in_an_excerpt(self, mirror_store: Store) -> None:
         self.put(mirror_store, {"title": "Hello", "text": "x" * EXCERPT})
-        excerpts = run(mirror_store.data, mirror.read_excerpts, [1])
+        excerpts = run(mirror_store.data, mirror.read_excerpts, PROJECT, [1])
         assert (excerpts[1][:9], len(excerpts[1])) == ("Hello · x", EXCERPT)

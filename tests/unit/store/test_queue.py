@@ -82,17 +82,30 @@ class TestEnqueueAll:
         assert claim_project(store) is None
 
 
-class TestRequestLater:
-    def test_requests_a_pass_over_an_idle_project(self, store: Store) -> None:
+class TestRequestWhenIdle:
+    def test_requests_a_pass_for_when_the_project_has_been_idle(self, store: Store) -> None:
+        run(store.work, queue.enqueue, 3, is_event=True)
+        run(store.work, queue.complete, claim(store))
+        run(store.work, queue.request_when_idle, 3, 60.0)
+        entry = get_entry(store)
+        assert (entry.waiting, -61 < entry.due < -55, claim_project(store)) == (None, True, None)
+
+    def test_is_due_at_once_if_it_has_been_idle_long_enough(self, store: Store) -> None:
         enqueue(store, 3)
         run(store.work, queue.complete, claim(store))
-        run(store.work, queue.request_later, 3, 60.0)
-        entry = get_entry(store)
-        assert (entry.waiting is not None, -61 < entry.due < -55) == (True, True)
+        run(store.work, queue.request_when_idle, 3, 60.0)
+        assert claim_project(store) == 3
+
+    def test_is_overtaken_by_an_event(self, store: Store) -> None:
+        run(store.work, queue.enqueue, 3, is_event=True)
+        run(store.work, queue.complete, claim(store))
+        run(store.work, queue.request_when_idle, 3, 60.0)
+        run(store.work, queue.enqueue, 3, quiet=0.0, max_wait=15.0, is_event=True)
+        assert claim_project(store) == 3
 
     def test_never_postpones_an_open_request(self, store: Store) -> None:
         enqueue(store, 3)
-        run(store.work, queue.request_later, 3, 60.0)
+        run(store.work, queue.request_when_idle, 3, 60.0)
         assert claim_project(store) == 3
 
     def test_never_postpones_a_request_that_came_during_the_pass(self, store: Store) -> None:
@@ -101,12 +114,28 @@ class TestRequestLater:
         enqueue(store, 3)
         with store.work.begin() as connection:
             queue.complete(connection, claimed)
-            queue.request_later(connection, 3, 60.0)
+            queue.mark_active(connection, 3)
+            queue.request_when_idle(connection, 3, 60.0)
         assert claim_project(store) == 3
 
     def test_does_not_add_a_project(self, store: Store) -> None:
-        run(store.work, queue.request_later, 3, 60.0)
+        run(store.work, queue.request_when_idle, 3, 60.0)
         assert run(store.work, queue.list_entries) == []
+
+
+class TestIdleTime:
+    def test_is_counted_from_the_last_event(self, store: Store) -> None:
+        run(store.work, queue.enqueue, 3, is_event=True)
+        assert 0 <= claim(store).idle < 10
+
+    def test_is_counted_from_the_last_changed_answer(self, store: Store) -> None:
+        enqueue(store, 3)
+        run(store.work, queue.mark_active, 3)
+        assert 0 <= claim(store).idle < 10
+
+    def test_is_long_if_there_was_neither(self, store: Store) -> None:
+        enqueue(store, 3)
+        assert claim(store).idle > 1e6
 
 
 class TestClaim:

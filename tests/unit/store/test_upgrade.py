@@ -16,9 +16,9 @@ from sqlalchemy.engine import make_url
 
 from ls_crowd_plugin.records import LabelRegion, ProjectSummary, TrendPoint, Vote
 from ls_crowd_plugin.store import Store, duties, heartbeats, leases, mirror, open_store, queue, results, tallies
-from ls_crowd_plugin.store.gold import list_gold
+from ls_crowd_plugin.store.gold import gold_table, list_gold
 from ls_crowd_plugin.store.passes import get_last_pass
-from ls_crowd_plugin.store.predictions import read_predictions, read_task_meta
+from ls_crowd_plugin.store.predictions import read_predictions, read_task_meta, read_versions
 from ls_crowd_plugin.store.project_settings import read_settings_before
 from ls_crowd_plugin.store.secrets import get_secret
 from ls_crowd_plugin.store.trail import Event, count_reassigned, record_events
@@ -74,14 +74,16 @@ def upgraded(database_url: str) -> Iterator[Store]:
 
 
 class TestData:
-    def test_keeps_the_mirror(self, upgraded: Store) -> None:
+    def test_pulls_all_tasks_again(self, upgraded: Store) -> None:
+        """Rows of one project could collide with another's."""
         with upgraded.data.connect() as connection:
-            project = mirror.get_project(connection, PROJECT)
-            tasks, annotations = mirror.read_tasks(connection, PROJECT), mirror.read_annotations(connection, PROJECT)
-        assert project == mirror.MirroredProject("Moods", "<View/>", NOON, NOON, "gold field: right", 12)
-        assert tasks[1] == mirror.Task(1, NOON, 3, True, None, '{"text": "Hello."}')
-        assert tasks[3].gold_field == '"good"'
-        assert [(annotation.id, annotation.copied) for annotation in annotations] == [(10, True)]
+            project, tasks = mirror.get_project(connection, PROJECT), mirror.read_tasks(connection, PROJECT)
+        assert project == mirror.MirroredProject("Moods", "<View/>", NOON, None, "gold field: right", 0.0, 12)
+        assert tasks == {}
+
+    def test_lets_gold_belong_to_the_project_that_was_mirrored(self, upgraded: Store) -> None:
+        created_at = run(upgraded.data, lambda connection: connection.execute(select(gold_table)).one())
+        assert created_at.project_created_at == NOON
 
     def test_keeps_what_nobody_else_has(self, upgraded: Store) -> None:
         with upgraded.data.connect() as connection:
@@ -91,14 +93,11 @@ class TestData:
             assert count_reassigned(connection, PROJECT) == 1
         assert [row["event"] for row in read_trail(upgraded)] == ["created", "reassigned"]
 
-    def test_keeps_what_label_studio_holds(self, upgraded: Store) -> None:
+    def test_remembers_the_version_under_which_it_wrote(self, upgraded: Store) -> None:
         with upgraded.data.connect() as connection:
-            assert read_predictions(connection, PROJECT) == {1: "a" * 64}
+            assert read_versions(connection, PROJECT) == {"crowd-1"}
             assert read_task_meta(connection, PROJECT) == {2: "b" * 64}
-            last = get_last_pass(connection, PROJECT)
-        assert last is not None
-        assert (last.fingerprint, last.version, last.verified_at) == ("f" * 64, "crowd-1", 1.5)
-        assert asdict(last.summary) == SUMMARY
+            assert (read_predictions(connection, PROJECT), get_last_pass(connection, PROJECT)) == ({}, None)
 
     def test_can_be_added_to(self, upgraded: Store) -> None:
         event = Event(1, 10, "deleted", NOON, 5, 5, "[]")
@@ -119,7 +118,6 @@ class TestResults:
         tasks, total = run(upgraded.data, results.list_tasks, PROJECT)
         assert ([task.task for task in tasks], total) == ([2, 1, 3], 3)
         span, (box, mood), (gold,) = tasks[0].labels[0], tasks[1].labels, tasks[2].labels
-        assert tasks[1].text == "Hello."
         assert (box.region, span.region) == (LabelRegion(**REGION), LabelRegion(**SPAN))
         assert mood.votes == (Vote(5, "good"), Vote(6, "good"), Vote(7, "bad"))
         assert (mood.posterior, mood.region) == ({"good": 0.986, "bad": 0.014}, None)
@@ -214,11 +212,10 @@ class TestEarlierVersions:
         fill_database(database_url, fill_data_2, fill_work_1)
         with open_store(database_url) as store, store.data.connect() as connection:
             assert list_gold(connection, PROJECT) == {(3, "mood"): "good"}
-            assert read_predictions(connection, PROJECT) == {1: "a" * 64}
             assert get_last_pass(connection, PROJECT) is None
             project, tasks = mirror.get_project(connection, PROJECT), mirror.read_tasks(connection, PROJECT)
         assert project is not None
-        assert (project.pulled_until, project.revision, tasks[1].data) == (None, 12, None)
+        assert (project.pulled_until, project.revision, tasks) == (None, 12, {})
 
 
 def layout(store: Store) -> dict[str, object]:

@@ -118,7 +118,11 @@ class TestState:
 
     def test_is_idle_while_a_pass_is_far_away(self, pages: FlaskClient, app_context: AppContext) -> None:
         with app_context.store.work.begin() as connection:
-            queue.request_later(connection, PROJECT, 60)
+            queue.enqueue(connection, PROJECT, is_event=True)
+            claimed = queue.claim(connection, "a worker")
+            assert claimed is not None
+            queue.complete(connection, claimed)
+            queue.request_when_idle(connection, PROJECT, 60)
         assert state(pages) == {"busy": False}
 
     def test_is_idle_after_a_failure(self, pages: FlaskClient, app_context: AppContext) -> None:

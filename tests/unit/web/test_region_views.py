@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from ls_crowd_plugin.controls import NO_REGION
 from ls_crowd_plugin.records import Json, LabelRegion, TaskLabel
-from ls_crowd_plugin.store import Store, Task, mirror
+from ls_crowd_plugin.store import Store, mirror
 from ls_crowd_plugin.web.region_views import RegionView, region_view
+from tests.support.mirrored import make_task
 from tests.support.result_records import label_with_votes
 
 TEXT = "Ada Berg left Acme."
@@ -28,8 +30,9 @@ def box(label: str, **size: float) -> TaskLabel:
 def view_of(store: Store, *labels: TaskLabel) -> RegionView:
     with store.data.begin() as connection:
         mirror.save_project(connection, 3, title="Names", label_config="", created_at="")
-        mirror.replace_tasks(connection, 3, [(Task(1, "", 1, True, data=json.dumps({"text": TEXT})), [])], "")
-        return region_view(connection, 1, labels)
+        task = replace(make_task(1), data=json.dumps({"text": TEXT}))
+        mirror.replace_tasks(connection, 3, [(task, [])], "")
+        return region_view(connection, 3, 1, labels)
 
 
 def test_a_text_is_cut_at_its_spans(sqlite_store: Store) -> None:

@@ -1,0 +1,110 @@
+"""The audit: compares the mirror with a cheap listing of all tasks, and with the people who exist.
+
+It finds what no time tells: annotations that moved, tasks that vanished, a restored backup, changed task data, deleted
+users, and changes that carry a wrong time or became visible late.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import dataclass
+
+from ..errors import LabelStudioError
+from ..labelstudio.client import TASK_FIELDS
+from ..store import mirror
+from ..store.mirror_facts import read_annotators, read_stamps, read_tasks_of
+from ..store.users import save_users
+from .context import PassContext
+from .task_reading import Reading, parse_task
+
+BATCH = 1000  # tasks that are read and stored together
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was read and found."""
+
+    tasks: frozenset[int] = frozenset()  # that were read
+    annotations_changed: int = 0
+    tasks_gone: int = 0
+    newest: str = ""  # time of the newest change that a reading by time came across
+
+    def __add__(self, other: Found) -> Found:
+        return Found(
+            self.tasks | other.tasks,
+            self.annotations_changed + other.annotations_changed,
+            self.tasks_gone + other.tasks_gone,
+            max(self.newest, other.newest),
+        )
+
+
+def complete_mirror(context: PassContext, reading: Reading, task_ids: Collection[int]) -> Found:
+    """After all tasks were read: drop those that are gone, and learn people's names."""
+    with context.store.data.connect() as connection:
+        gone = read_stamps(connection, context.project).keys() - set(task_ids)
+    with context.transaction() as connection:
+        mirror.drop_tasks(connection, context.project, gone, reading.noticed)
+        mirror.set_audited(connection, context.project, time.time())
+    _learn_names(context)
+    return Found(tasks_gone=len(gone))
+
+
+def audit(context: PassContext, reading: Reading) -> Found:
+    """Make the mirror equal to Label Studio by reading the tasks that differ from their listing."""
+    project = context.project
+    listed = {
+        stamped.id: stamped.stamp
+        for task in context.studio.listed_tasks(project, with_data=reading.with_data)
+        for stamped, _ in [parse_task(task, reading)]
+    }
+    with context.store.data.connect() as connection:
+        mirrored = read_stamps(connection, project)
+    gone = mirrored.keys() - listed.keys()
+    with context.transaction() as connection:
+        mirror.drop_tasks(connection, project, gone, reading.noticed)
+    differing = {task for task, stamp in listed.items() if mirrored.get(task) != stamp}
+    found = _read(context, reading, sorted(differing))
+    with context.transaction() as connection:
+        mirror.set_audited(connection, project, time.time())
+    return found + Found(tasks_gone=len(gone))
+
+
+def check_people(context: PassContext, reading: Reading) -> Found:
+    """Learn people's names, and read the tasks of users who were deleted.
+
+    Label Studio takes the author off their annotations without changing any time. Somebody who only left the
+    organization is not listed either, but is still the author: one annotation tells.
+    """
+    users, project = _learn_names(context), context.project
+    with context.store.data.connect() as connection:
+        annotators = read_annotators(connection, project)
+        missing = sorted(annotators.keys() - users.keys()) if users else []
+        deleted = [who for who in missing if context.studio.author(annotators[who]) != who]
+        tasks = read_tasks_of(connection, project, deleted)
+    return _read(context, reading, sorted(tasks))
+
+
+def _read(context: PassContext, reading: Reading, task_ids: list[int]) -> Found:
+    """Mirror some tasks."""
+    include = f"{TASK_FIELDS},data" if reading.with_data else TASK_FIELDS
+    report = context.progress("pull")
+    changed = 0
+    for start in range(0, len(task_ids), BATCH):
+        tasks = context.studio.tasks(context.project, task_ids[start : start + BATCH], include)
+        with context.transaction() as connection:
+            parsed = [parse_task(task, reading) for task in tasks]
+            changed += mirror.replace_tasks(connection, context.project, parsed, reading.noticed)
+        report(start + len(tasks), len(task_ids))
+    return Found(frozenset(task_ids), changed)
+
+
+def _learn_names(context: PassContext) -> dict[int, str]:
+    """Everybody's name; empty if Label Studio does not tell, for which a pass does not fail."""
+    users: dict[int, str] = {}
+    with suppress(LabelStudioError):
+        users = context.studio.users()
+        with context.store.data.begin() as connection:
+            save_users(connection, users)
+    return users
