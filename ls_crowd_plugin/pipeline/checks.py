@@ -238,8 +238,6 @@ def _answers(checked: Checked, facts: ProjectFacts) -> Iterator[Check]:
         yield Check(OK, f"There are {len(crowd.gold)} gold labels.")
     else:
         yield Check(NOTE, "There is no gold; a few dozen labels ('ls-crowd gold add') make scores much more certain.")
-    for warning in crowd.warnings:
-        yield Check(NOTE, warning)
 
 
 def _last_pass(checked: Checked, project: int) -> Iterator[Check]:
@@ -247,3 +245,6 @@ def _last_pass(checked: Checked, project: int) -> Iterator[Check]:
         last = get_last_pass(connection, project)
     if last is None:
         yield Check(NOTE, "No pass over it has completed yet; run 'ls-crowd sync' to see one.")
+        return
+    for warning in last.summary.warnings:
+        yield Check(NOTE, warning)

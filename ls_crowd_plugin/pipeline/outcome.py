@@ -50,5 +50,5 @@ class PassReport:
 class Outcome:
     kind: Kind
     reason: str = ""
-    report: PassReport | None = None  # of a pass that is done or unchanged
+    report: PassReport | None = None  # of a pass that is done, unchanged or superseded
     max_pause: float = LONGEST_PAUSE  # seconds before a failed pass is tried again, at most

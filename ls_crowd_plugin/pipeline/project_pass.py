@@ -19,6 +19,7 @@ from .annotator_records import annotator_records
 from .context import Pace, PassContext
 from .desired import desired_predictions
 from .figures import figures
+from .gold_doubts import describe_doubts, doubtful_gold
 from .inputs import Inputs, fingerprint, read_inputs
 from .label_records import fitted_labels
 from .outcome import Kind, Outcome, PassReport
@@ -86,7 +87,8 @@ def _run(context: PassContext) -> Outcome:
             raise written.ended_by
         _save_results(context, inputs, fit, summary)
         if written.ended_by is not None:
-            raise written.ended_by
+            kind = Kind(written.ended_by.kind)
+            return Outcome(kind, str(written.ended_by), replace(report, written=written))
         if not written.refused:
             last = LastPass(current, plan.version, summary, standing.verified_at, not plan.deferred)
             with context.transaction() as connection:
@@ -173,7 +175,7 @@ def _summary(inputs: Inputs, fit: ProjectFit) -> ProjectSummary:
         answers=len(crowd.units),
         gold=len(crowd.gold),
         left_out=list(crowd.config.left_out),
-        warnings=[*crowd.warnings, *found.warnings],
+        warnings=[*crowd.warnings, *describe_doubts(doubtful_gold(crowd, fit)), *found.warnings],
     )
 
 

@@ -1,0 +1,237 @@
+"""Measures what the plugin costs people who are working: their submits in a large project, and in another one.
+
+    python -m benchmarks.harm [--tasks 5000] [--people 8] [--seconds 180] [--settle 60]
+
+Starts a Label Studio (SQLite) with a project of three answers per task. An answer every two seconds arrives there, and
+one in a small project that the plugin does not know: first and last without the service, in between with it. The same
+process polls predictions at the same rate in both cases. At the end, when nobody works any more, everything that the
+plugin wrote must equal a fresh sync.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from ls_crowd_plugin.demo.server import Server, free_port, prepare
+from ls_crowd_plugin.demo.service import Service
+from ls_crowd_plugin.labelstudio import Http, LabelStudio
+from ls_crowd_plugin.pipeline.context import RunFlags
+from ls_crowd_plugin.recipe import Recipe
+from ls_crowd_plugin.store import open_store
+
+from .latency import SECRET, submit
+from .one_pass import one_pass
+from .sync import CONFIG, LABELS, make_person
+from .text_table import Cell, print_table
+
+PER_TASK = 3
+EVERY = 2.0  # seconds between two answers in a project
+POLL = 0.25  # seconds between two looks at a prediction
+SMALL = 200  # tasks of the other project
+MAX_SETTLE = 3600.0  # seconds that everything may take to be written
+
+
+@dataclass
+class Times:
+    large: list[float] = field(default_factory=list)  # of submits, in seconds
+    other: list[float] = field(default_factory=list)
+    consensus: list[float] = field(default_factory=list)  # from submit to the new prediction on the task
+    answers: int = 0
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--tasks", type=int, default=5000)
+    arguments.add_argument("--people", type=int, default=8)
+    arguments.add_argument("--seconds", type=int, default=180)
+    arguments.add_argument("--settle", type=int, default=60, help="LS_CROWD_SETTLE_SECONDS of the service")
+    arguments.add_argument("--home", type=Path, default=Path(".label-studio"), help="where Label Studio is installed")
+    options = arguments.parse_args()
+    prepare(options.home, print)
+    with tempfile.TemporaryDirectory() as folder, Server(options.home, Path(folder) / "data") as server:
+        http = Http(server.url, server.key)
+        crowd = _Crowd(http, options.people, options.tasks)
+        without, with_it = Times(), Times()
+        crowd.work(without, options.seconds / 2)
+        with _service(server, Path(folder), options.settle) as service:
+            _connect(http, service, crowd.large)
+            assert service.event(crowd.large) == 202
+            service.wait_until_idle()
+            before = _written(service)
+            crowd.work(with_it, options.seconds)
+            written = _written(service) - before
+            started = time.monotonic()
+            is_equal = _wait_until_equal(http, service, crowd.large, options.settle)
+            settled = time.monotonic() - started
+        crowd.work(without, options.seconds / 2)
+    _print(options.seconds, without, with_it, written, is_equal, settled)
+
+
+class _Crowd:
+    """Two projects, and the people who answer in them."""
+
+    def __init__(self, http: Http, people: int, tasks: int) -> None:
+        self._http, self._random = http, np.random.default_rng(5)
+        self._people = [make_person(http, number) for number in range(people)]
+        self._skill = self._random.choice([0.3, 0.85], people, p=[0.25, 0.75])
+        self.large, self._large_open = self._make(tasks)
+        self._other, self._other_open = self._make(SMALL)
+
+    def _make(self, tasks: int) -> tuple[int, dict[int, list[int]]]:
+        """A project, and its tasks → people who have not answered yet; tasks in random order."""
+        body = {"title": "Benchmark", "label_config": CONFIG, "maximum_annotations": len(self._people)}
+        project = int(self._http.post("/api/projects/", body)["id"])
+        answered = []
+        for start in range(0, tasks, 1000):
+            batch = [self._task() for _ in range(start, min(start + 1000, tasks))]
+            answered += [who for _, who in batch]
+            self._http.post(f"/api/projects/{project}/import", [task for task, _ in batch])
+        ids = sorted(LabelStudio(self._http).task_ids(project))
+        left = {task: [one for one in self._people if one not in who] for task, who in zip(ids, answered, strict=True)}
+        return project, {int(task): left[int(task)] for task in self._random.permutation(ids)}
+
+    def _task(self) -> tuple[dict[str, object], list[int]]:
+        truth, annotations, answered = int(self._random.integers(len(LABELS))), [], []
+        for person in self._random.choice(len(self._people), PER_TASK, replace=False):
+            label = truth if self._random.random() < self._skill[person] else int(self._random.integers(len(LABELS)))
+            value = {"choices": [LABELS[label]]}
+            result = [{"from_name": "topic", "to_name": "text", "type": "choices", "value": value}]
+            annotations.append({"completed_by": self._people[person], "ground_truth": False, "result": result})
+            answered.append(self._people[person])
+        return {"data": {"text": f"Something about {self._random.random():.6f}."}, "annotations": annotations}, answered
+
+    def work(self, times: Times, seconds: float) -> None:
+        """Answer in both projects, and look at predictions at a steady rate."""
+        start, waiting = time.monotonic() + 1.0, _Waiting(self._http, times)
+        looking = threading.Thread(target=waiting.look, args=(start + seconds,))
+        threads = [
+            looking,
+            threading.Thread(target=self._answer, args=(self._large_open, times.large, start, seconds, waiting)),
+            threading.Thread(
+                target=self._answer, args=(self._other_open, times.other, start + EVERY / 2, seconds, None)
+            ),
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        times.answers += len(waiting.submitted)
+
+    def _answer(
+        self,
+        open_tasks: dict[int, list[int]],
+        took: list[float],
+        start: float,
+        seconds: float,
+        waiting: _Waiting | None,
+    ) -> None:
+        http = Http(self._http.url, self._http._key)  # a connection of its own
+        for number in range(int(seconds / EVERY)):
+            task = next(iter(open_tasks))
+            (person, *others) = open_tasks.pop(task)
+            if others:
+                open_tasks[task] = others
+            time.sleep(max(start + EVERY * number - time.monotonic(), 0.0))
+            began = time.monotonic()
+            took.append(submit(http, task, person, LABELS[int(self._random.integers(len(LABELS)))]))
+            if waiting is not None:
+                waiting.submitted[task] = began
+
+
+class _Waiting:
+    """Submitted tasks, and until when their prediction counts one answer less."""
+
+    def __init__(self, http: Http, times: Times) -> None:
+        self.submitted: dict[int, float] = {}
+        self._http, self._times = Http(http.url, http._key), times
+
+    def look(self, until: float) -> None:
+        """Look at one submitted task after another, at the same rate whether or not there is a prediction."""
+        shown: set[int] = set()
+        while time.monotonic() < until + 15.0:
+            started = time.monotonic()
+            left = [task for task in self.submitted if task not in shown]
+            if not left and started > until:
+                return
+            for task in left[:1] or list(self.submitted)[:1]:
+                answers = [
+                    prediction["result"][0]["meta"]["crowd"]["answers"]
+                    for prediction in self._http.get("/api/predictions/", task=task)
+                ]
+                if task in left and any(number > PER_TASK for number in answers):
+                    self._times.consensus.append(time.monotonic() - self.submitted[task])
+                    shown.add(task)
+                elif task in left:  # behind the others
+                    self.submitted[task] = self.submitted.pop(task)
+            time.sleep(max(POLL - (time.monotonic() - started), 0.0))
+
+
+def _service(server: Server, folder: Path, settle: int) -> Service:
+    return Service(
+        server.url,
+        server.key,
+        f"sqlite:///{folder / 'crowd.db'}",
+        folder,
+        port=free_port(),
+        password="benchmark",
+        webhook_secret=SECRET,
+        LS_CROWD_SETTLE_SECONDS=str(settle),
+    )
+
+
+def _connect(http: Http, service: Service, project: int) -> None:
+    body = {
+        "url": f"{service.url}/webhook/{project}",
+        "project": project,
+        "headers": {"X-LS-Crowd-Secret": SECRET},
+        "send_payload": False,  # as `ls-crowd connect` sets it
+        "send_for_all_actions": True,
+    }
+    http.post("/api/webhooks/", body)
+
+
+def _written(service: Service) -> int:
+    metrics = service.metrics()
+    return int(sum(value for name, value in metrics.items() if name.startswith("ls_crowd_predictions_total")))
+
+
+def _wait_until_equal(http: Http, service: Service, project: int, settle: int) -> bool:
+    """Wait until everything is written, and say whether it equals a fresh sync."""
+    until = time.monotonic() + MAX_SETTLE
+    time.sleep(settle + 2.0)
+    service.wait_until_idle()
+    while time.monotonic() < until:
+        with open_store("sqlite:///:memory:") as store:
+            report = one_pass(http, store, project, Recipe(), RunFlags(dry_run=True))
+        if report.plan.is_empty:
+            return True
+        time.sleep(settle)
+        service.wait_until_idle()
+    return False
+
+
+def _print(seconds: int, without: Times, with_it: Times, written: int, is_equal: bool, settled: float) -> None:
+    rows: list[tuple[Cell, ...]] = []
+    for name, bare, ours in (("large", without.large, with_it.large), ("other", without.other, with_it.other)):
+        for share in (0.5, 0.95):
+            one, two = (float(np.quantile(times, share)) for times in (bare, ours))
+            limit = 1.3 if share == 0.95 else None
+            rows.append((f"submit, {name} project, p{share * 100:.0f}, s", one, two, two / one, limit))
+    p95 = float(np.quantile(with_it.consensus, 0.95)) if with_it.consensus else float("nan")
+    rows.append(("submit to consensus of the task, p95, s", None, p95, None, 8.0))
+    rows.append(("answers whose consensus was seen", None, len(with_it.consensus), None, with_it.answers))
+    rows.append(("predictions written per answer", None, written / max(with_it.answers, 1), None, 10.0))
+    rows.append(("at rest equal to a fresh sync", None, "yes" if is_equal else "NO", None, "yes"))
+    rows.append(("until then, s", None, settled, None, None))
+    print_table(f"{seconds} s of work", ("what", "without", "with", "ratio", "wanted"), rows, digits=2)
+
+
+if __name__ == "__main__":
+    main()
