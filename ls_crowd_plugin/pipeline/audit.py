@@ -29,15 +29,10 @@ class Found:
     tasks: frozenset[int] = frozenset()  # that were read
     annotations_changed: int = 0
     tasks_gone: int = 0
-    newest: str = ""  # time of the newest change that a reading by time came across
 
     def __add__(self, other: Found) -> Found:
-        return Found(
-            self.tasks | other.tasks,
-            self.annotations_changed + other.annotations_changed,
-            self.tasks_gone + other.tasks_gone,
-            max(self.newest, other.newest),
-        )
+        changed = self.annotations_changed + other.annotations_changed
+        return Found(self.tasks | other.tasks, changed, self.tasks_gone + other.tasks_gone)
 
 
 def complete_mirror(context: PassContext, reading: Reading, task_ids: Collection[int]) -> Found:

@@ -66,7 +66,7 @@ class PassContext:
     def timed(self, stage: str) -> Iterator[None]:
         started = time.perf_counter()
         yield
-        self.seconds[stage] = time.perf_counter() - started
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - started
 
     def progress(self, stage: str) -> Callable[[int, int], None]:
         """A function that reports how far a stage is, and ends the pass there if it should end."""

@@ -66,6 +66,6 @@ def _has_edits(studio: LabelStudio, store: Store, project: int) -> bool:
     if last is not None and time.time() - last.verified_at > VERIFY_SECONDS:
         return True
     try:
-        return studio.changed_since(project, mirrored.pulled_until)
+        return studio.changed_since(project, mirrored.newest_change or mirrored.pulled_until)
     except LabelStudioError:
         return True  # the pass will report what is wrong with this project; the others are still polled

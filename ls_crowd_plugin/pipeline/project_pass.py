@@ -80,12 +80,17 @@ def _run(context: PassContext) -> Outcome:
     if context.flags.dry_run:
         return Outcome(Kind.DONE, report=report)
 
+    takes_long = context.flags.pace is Pace.SETTLE  # to write: the dashboard does not wait for it
+    with context.timed("results"):
+        if takes_long:
+            _save_results(context, inputs, fit, summary)
     with context.timed("write"):
         written, plan = _write(context, facts, desired, plan, standing)
     with context.timed("results"):
         if written.ended_by is not None and written.ended_by.kind == Kind.STOPPED:
             raise written.ended_by
-        _save_results(context, inputs, fit, summary)
+        if not takes_long:
+            _save_results(context, inputs, fit, summary)
         if written.ended_by is not None:
             kind = Kind(written.ended_by.kind)
             return Outcome(kind, str(written.ended_by), replace(report, written=written))

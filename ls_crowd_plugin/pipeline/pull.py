@@ -26,7 +26,7 @@ from .context import Pace, PassContext
 from .task_reading import Reading, TextField, parse_task
 
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"  # the only form that Label Studio's filters read
-IN_FLIGHT = timedelta(seconds=60)  # a change may become visible this much later than the time it carries
+IN_FLIGHT = timedelta(seconds=20)  # a change may become visible this much later than the time it carries
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Pulled:
 
 def pull(context: PassContext) -> Pulled:
     """Read the tasks that changed since the last pull, and find what no time tells."""
-    facts = _project_facts(context)
+    facts, started = _project_facts(context), time.time()
     noticed = context.studio.server_time().strftime(TIME_FORMAT)
     reading = Reading(context.recipe.gold_field, _text_fields(read_config(facts.label_config)), noticed)
     since = _prepare(context, facts, reading)
@@ -55,37 +55,49 @@ def pull(context: PassContext) -> Pulled:
     elif not _counts_agree(context, facts):
         facts = context.studio.project(context.project)  # people work: the counts may be older than the tasks
     if since is not None:
-        is_due = _is_audit_due(context, since, found.newest)
+        is_due = _is_audit_due(context, since)
         if is_due or not _counts_agree(context, facts):
             found += audit(context, reading)
         if is_due or context.flags.pace is Pace.AT_ONCE:
             found += check_people(context, reading)
-    with context.transaction() as connection:
-        mirror.set_pulled_until(connection, context.project, newest_change(connection, context.project))
+    _advance(context, started)
     return Pulled(facts, found.tasks, found.annotations_changed, found.tasks_gone)
 
 
-def read_since(pulled_until: str | None) -> str | None:
-    """The time after which changes have to be read; None for all."""
-    newest = parse_time(pulled_until or "")
-    return None if newest is None else (newest - IN_FLIGHT).strftime(TIME_FORMAT)
+def _advance(context: PassContext, started: float) -> None:
+    """Move the time up to which the mirror has all changes, by Label Studio's own data.
 
-
-def _is_audit_due(context: PassContext, since: str, newest: str) -> bool:
-    """Whether the last audit is too old, or times do not tell what is new.
-
-    `newest` is the time of the newest change that was just read. The task that changed last before is always read
-    again; if it is not, it is gone, or Label Studio was restored from a backup. If the newest change lies in the
-    future, Label Studio's clock was set back, and new changes look old.
+    When the pull started, Label Studio's clock was ahead of the newest change by at least as much as has passed on this
+    machine since that change was first seen.
     """
+    project = context.project
+    with context.transaction() as connection:
+        mirrored, newest = mirror.get_project(connection, project), newest_change(connection, project)
+        seen_at = mirrored.newest_seen_at if mirrored is not None and newest == mirrored.newest_change else time.time()
+        newest_time = parse_time(newest or "")
+        until = None
+        if newest_time is not None:
+            passed = timedelta(seconds=max(started - seen_at, 0.0))
+            until = (newest_time + passed - IN_FLIGHT).strftime(TIME_FORMAT)
+        mirror.set_pulled(connection, project, until=until, newest_change=newest, newest_seen_at=seen_at)
+
+
+def _is_audit_due(context: PassContext, since: str) -> bool:
+    """Whether the last audit is too old, or times do not tell what is new: if the newest change has vanished, Label
+    Studio was restored from a backup; if it lies in the future, Label Studio's clock was set back."""
     with context.store.data.connect() as connection:
         mirrored = mirror.get_project(connection, context.project)
     if mirrored is None or not 0 <= time.time() - mirrored.audited_at < context.flags.audit_seconds:
         return True
     if context.flags.pace is not Pace.LIVE and context.recipe.uses_task_data:  # which may change without a trace
         return True
-    is_restored = newest < (mirrored.pulled_until or "")
-    return is_restored or since > context.studio.server_time().strftime(TIME_FORMAT)
+    if since > context.studio.server_time().strftime(TIME_FORMAT):
+        return True
+    newest = parse_time(mirrored.newest_change or "")
+    if newest is None:
+        return False
+    just_before = (newest - timedelta(milliseconds=1)).strftime(TIME_FORMAT)
+    return not context.studio.changed_since(context.project, just_before)
 
 
 def _counts_agree(context: PassContext, facts: ProjectFacts) -> bool:
@@ -140,7 +152,7 @@ def _prepare(context: PassContext, facts: ProjectFacts, reading: Reading) -> str
         )
         adopt_gold(connection, context.project, facts.created_at)
         mirrored = mirror.get_project(connection, context.project)
-    return None if mirrored is None or context.flags.from_scratch else read_since(mirrored.pulled_until)
+    return None if mirrored is None or context.flags.from_scratch else mirrored.pulled_until
 
 
 def _required_annotators_rule(facts: ProjectFacts) -> list[float | None]:
@@ -166,6 +178,5 @@ def _read(context: PassContext, reading: Reading, since: str | None) -> Found:
             with context.transaction() as connection:
                 parsed = [parse_task(task, reading) for task in page]
                 changed = mirror.replace_tasks(connection, context.project, parsed, reading.noticed)
-            newest = max((task.updated_at for task, _ in parsed), default="")
-            found += Found(frozenset(task.id for task, _ in parsed), changed, newest=newest)
+            found += Found(frozenset(task.id for task, _ in parsed), changed)
     return found

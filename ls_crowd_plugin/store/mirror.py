@@ -39,7 +39,9 @@ project_table = Table(
     Column("title", Text, nullable=False),
     Column("label_config", Text, nullable=False),
     Column("created_at", String(40), nullable=False),  # tells it from a later project of the same id
-    Column("pulled_until", String(40)),  # the newest change of a task that is in the mirror, by Label Studio's clock
+    Column("pulled_until", String(40)),  # changes of tasks up to this time, by Label Studio's clock, are in the mirror
+    Column("newest_change", String(40)),  # the time of the newest change that is in the mirror
+    Column("newest_seen_at", Float(53), nullable=False, default=0.0),  # when it was first seen, by this machine's clock
     Column("pull_rule", Text),  # what else the mirror's contents depend on: when it changes, all tasks are pulled again
     Column("audited_at", Float(53), nullable=False, default=0.0),  # seconds since 1970, by this machine's clock
     Column("revision", Integer, nullable=False, default=0),  # rises whenever anything that counts changes in the mirror
@@ -85,6 +87,8 @@ class MirroredProject:
     label_config: str
     created_at: str
     pulled_until: str | None
+    newest_change: str | None
+    newest_seen_at: float
     pull_rule: str | None
     audited_at: float
     revision: int
@@ -162,8 +166,12 @@ def save_project(
     upsert(connection, project_table, {"id": project}, values)
 
 
-def set_pulled_until(connection: Connection, project: int, until: str | None) -> None:
-    connection.execute(update(project_table).where(project_table.c.id == project).values(pulled_until=until))
+def set_pulled(
+    connection: Connection, project: int, *, until: str | None, newest_change: str | None, newest_seen_at: float
+) -> None:
+    """Record up to which time the mirror has all changes, and the newest change in it."""
+    values = {"pulled_until": until, "newest_change": newest_change, "newest_seen_at": newest_seen_at}
+    connection.execute(update(project_table).where(project_table.c.id == project).values(**values))
 
 
 def set_audited(connection: Connection, project: int, at: float) -> None:

@@ -168,6 +168,8 @@ def _project_identity(connection: Connection) -> None:
         "crowd_task: DROP TABLE crowd_task",
         "crowd_prediction: DROP TABLE crowd_prediction",
         "crowd_project: ALTER TABLE crowd_project ADD COLUMN audited_at FLOAT NOT NULL DEFAULT 0",
+        "crowd_project: ALTER TABLE crowd_project ADD COLUMN newest_change VARCHAR(40)",
+        "crowd_project: ALTER TABLE crowd_project ADD COLUMN newest_seen_at FLOAT NOT NULL DEFAULT 0",
         "crowd_project: UPDATE crowd_project SET pulled_until = NULL",
     )
     for table in (mirror.project_table, gold.gold_table, predictions.version_table):

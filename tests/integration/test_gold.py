@@ -16,6 +16,8 @@ from ls_crowd_plugin.store import Store, open_store
 from tests.conftest import RunCommand
 from tests.support.studio import MOOD, Project, flip_label, make_project, people, sync_once
 
+MARKS = frozenset({"plugin", "ground_truth"})
+
 
 @pytest.fixture
 def project(many_tasks: Project) -> Project:
@@ -26,16 +28,17 @@ class TestGold:
     def test_from_a_mark_as_ground_truth(self, project: Project, owner: Http, sqlite_store: Store) -> None:
         first = project.annotations(project.tasks[0])[0]["id"]
         owner.patch(f"/api/annotations/{first}/", {"ground_truth": True})
-        assert sync_once(owner, sqlite_store, project).summary.gold == 1
+        assert sync_once(owner, sqlite_store, project).summary.gold == 0
+        assert sync_once(owner, sqlite_store, project, gold_sources=MARKS).summary.gold == 1
 
     def test_not_from_an_import_that_marks_everything(self, owner: Http, sqlite_store: Store) -> None:
         empty = make_project(owner, MOOD, [])
         annotations = [{"completed_by": who, "result": empty.items({"mood": "good"})} for who in people(owner, 3)]
         tasks = [{"data": {"text": "x"}, "annotations": annotations} for _ in range(5)]
         owner.post(f"/api/projects/{empty.id}/import", tasks)
-        report = sync_once(owner, sqlite_store, empty)
+        report = sync_once(owner, sqlite_store, empty, gold_sources=MARKS)
         assert (report.summary.gold, report.summary.answers) == (0, 15)
-        assert any("marked as ground truth" in warning for warning in report.warnings)
+        assert any("Marks as ground truth" in one and "an import" in one for one in report.warnings)
 
     def test_from_the_command(
         self, project: Project, owner: Http, label_studio: Server, run_command: RunCommand, tmp_path: Path
@@ -60,25 +63,32 @@ class TestGold:
             assert sync_once(owner, store, project).summary.gold == 2
             annotation = project.annotations(first)[0]["id"]
             owner.patch(f"/api/annotations/{annotation}/", {"ground_truth": True})
-            report = sync_once(owner, store, project)
+            report = sync_once(owner, store, project, gold_sources=MARKS)
         assert report.summary.gold == 1
         assert any(f"of task {first} is contradictory (bad, good)" in warning for warning in report.warnings)
         assert gold("remove", project.id, first, second).stdout.startswith("2 gold labels removed")
         assert gold("list", project.id).stdout == "task,question,label\n"
 
     def test_from_experts(self, project: Project, owner: Http, sqlite_store: Store) -> None:
-        report = sync_once(owner, sqlite_store, project, experts=frozenset({people(owner, 3)[2]}))
-        assert (report.summary.gold, report.summary.answers) == (24, 48)
+        expert = people(owner, 3)[2]
+        for task in project.tasks[:4]:  # of an import, Label Studio does not say who wrote it
+            annotation = next(one for one in project.annotations(task) if one["completed_by"] == expert)
+            project.edit(annotation["id"], {"mood": "good"})
+        sources = frozenset({"plugin", "experts"})
+        report = sync_once(owner, sqlite_store, project, experts=frozenset({expert}), gold_sources=sources)
+        assert (report.summary.gold, report.summary.answers) == (4, 68)
 
     def test_from_a_field_of_the_data(self, owner: Http, sqlite_store: Store) -> None:
         answers = [{who: {"mood": "good"} for who in people(owner, 3)}] * 4
         data: list[Json] = [{"text": "a", "right": "good"}, {"text": "b", "right": {"mood": "bad"}}, {"text": "c"}]
         data.append({"text": "d", "right": "neither"})
         project = make_project(owner, MOOD, answers, data=data)
-        report = sync_once(owner, sqlite_store, project, gold_field="right")
+        report = sync_once(owner, sqlite_store, project, gold_field="right", gold_sources=frozenset({"task_data"}))
         assert report.summary.gold == 2
         assert any(f"task {project.tasks[3]}" in warning for warning in report.warnings)
-        assert sync_once(owner, sqlite_store, project).summary.gold == 0
+        unused = sync_once(owner, sqlite_store, project, gold_field="right")
+        assert unused.summary.gold == 0
+        assert any(one.startswith("LS_CROWD_GOLD_FIELD is set") for one in unused.warnings)
 
 
 class TestOtherModels:

@@ -31,6 +31,7 @@ class Service(service.Service):
     def __init__(self, studio_url: str, key: str, database_url: str, folder: Path, **settings: str) -> None:
         settings = {
             "LS_CROWD_QUIET_SECONDS": "0.2",
+            "LS_CROWD_SETTLE_SECONDS": "0",  # an idle service has written everything
             "LS_CROWD_TASK_META": "off",
             "LS_CROWD_METHOD": "plu",
             **settings,

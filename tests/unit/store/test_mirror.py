@@ -169,12 +169,12 @@ class TestProject:
         assert (project.title, project.label_config) == ("Renamed", config)
 
     def test_keeps_its_cursor_when_it_is_updated(self, mirror_store: Store) -> None:
-        run(mirror_store.data, mirror.set_pulled_until, PROJECT, NOON)
+        run(mirror_store.data, mirror.set_pulled, PROJECT, until=NOON, newest_change=NOON, newest_seen_at=1.0)
         save_project(mirror_store, title="Renamed")
         assert get_project(mirror_store).pulled_until == NOON
 
     def test_loses_its_cursor_under_another_pull_rule(self, mirror_store: Store) -> None:
-        run(mirror_store.data, mirror.set_pulled_until, PROJECT, NOON)
+        run(mirror_store.data, mirror.set_pulled, PROJECT, until=NOON, newest_change=NOON, newest_seen_at=1.0)
         save_project(mirror_store, pull_rule="gold field: right")
         project = get_project(mirror_store)
         assert (project.pulled_until, project.pull_rule) == (None, "gold field: right")

@@ -19,7 +19,7 @@ from tests.support.previous_schema import data_3, work_1
 DDL_HASHES = {
     ("data", 3): "2e51c4f5e2688e1b104206912f3b4050b978a99168ea09fc14ebb66ec2ffb5f0",
     ("data", 4): "36bfa771aaf27ae7f21436e655e2e05e2ed7da31dbede28fd26b449a454eb251",
-    ("data", 5): "ee20ded496dec51a6f001c1161ba71980378e0bc5a8b749373efd51ddc19087e",
+    ("data", 5): "6c028832d76e9550b802624b8e4e06701ceaeba366eec531f0fca7d0a6cc172c",
     ("work", 1): "cf8c83d69427cbdbbc3a33332df2186b4ea962747b0bf36a111d461922d4e18e",
     ("work", 2): "b29937b5d788c1723c6af9ab77e45930c7f06d7b4a9739b06d6128076fea2f7b",
     ("work", 3): "192b87302a9f105a2703e1cfe4515a2c9dfb27f452e0460edede72f12ae2a744",

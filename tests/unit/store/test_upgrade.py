@@ -78,7 +78,9 @@ class TestData:
         """Rows of one project could collide with another's."""
         with upgraded.data.connect() as connection:
             project, tasks = mirror.get_project(connection, PROJECT), mirror.read_tasks(connection, PROJECT)
-        assert project == mirror.MirroredProject("Moods", "<View/>", NOON, None, "gold field: right", 0.0, 12)
+        assert project == mirror.MirroredProject(
+            "Moods", "<View/>", NOON, None, None, 0.0, "gold field: right", 0.0, 12
+        )
         assert tasks == {}
 
     def test_lets_gold_belong_to_the_project_that_was_mirrored(self, upgraded: Store) -> None:
