@@ -31,6 +31,7 @@ def worker(supervised: bool) -> None:
             settings.recipe,
             projects=settings.projects,
             poll_seconds=settings.poll_seconds,
+            trail_days=settings.trail_days,
         )
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: threading.Thread(target=process.stop).start())  # no lock in a handler

@@ -13,6 +13,7 @@ from sqlalchemy import Column, Connection, Engine, Integer, MetaData, Table, ins
 
 from ..errors import CrowdError
 from . import (
+    candidates,
     duties,
     gold,
     heartbeats,
@@ -23,6 +24,7 @@ from . import (
     project_settings,
     queue,
     results,
+    sessions,
     tallies,
     trail,
     users,
@@ -32,8 +34,8 @@ from .sql import data_tables, work_tables
 
 # Importing a module adds its tables to `data_tables` or `work_tables`.
 OWNERS = (
-    *(duties, gold, heartbeats, leases, mirror, passes, predictions, project_settings, queue, results, secrets_),
-    *(tallies, trail, users),
+    *(candidates, duties, gold, heartbeats, leases, mirror, passes, predictions, project_settings, queue, results),
+    *(secrets_, sessions, tallies, trail, users),
 )
 
 Step = Callable[[Connection], None]
@@ -179,6 +181,10 @@ def _queue_and_leases(connection: Connection) -> None:
     )
 
 
+def _candidates_and_sessions(_: Connection) -> None:
+    """Two new tables, which are created after the last step."""
+
+
 def _version_table(name: str, tables: MetaData) -> Table:
     return Table(name, tables, Column("version", Integer, primary_key=True, autoincrement=False))
 
@@ -193,7 +199,7 @@ DATA_SCHEMA = Schema(
 WORK_SCHEMA = Schema(
     work_tables,
     _version_table("crowd_work_schema", work_tables),
-    (_queue_and_leases,),
+    (_queue_and_leases, _candidates_and_sessions),
     frozenset({"crowd_work"}),
     has_own_names=True,
 )

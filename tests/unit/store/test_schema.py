@@ -21,6 +21,7 @@ DDL_HASHES = {
     ("data", 4): "36bfa771aaf27ae7f21436e655e2e05e2ed7da31dbede28fd26b449a454eb251",
     ("work", 1): "cf8c83d69427cbdbbc3a33332df2186b4ea962747b0bf36a111d461922d4e18e",
     ("work", 2): "b29937b5d788c1723c6af9ab77e45930c7f06d7b4a9739b06d6128076fea2f7b",
+    ("work", 3): "98789d991ca66629fd7b5707888029c8e04161003aaf32dff4a302bb13f72935",
 }
 SCHEMAS = {"data": DATA_SCHEMA, "work": WORK_SCHEMA}
 
