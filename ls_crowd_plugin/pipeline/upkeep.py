@@ -11,8 +11,8 @@ from ..store import Store, candidates, duties, queue
 from ..store.trail import remove_before
 from .pull import TIME_FORMAT
 
-ASK_SECONDS, MAX_ASK_SECONDS = 1.0, 10.0  # between two questions which projects exist, however many are named
-ASK_SHARE = 5.0  # and, within these bounds, so many times as long as an answer took, so that it keeps nobody busy
+ASK_SECONDS, MAX_ASK_SECONDS = 1.0, 5.0  # between two questions which projects exist, however many are named
+ASK_SHARE = 10.0  # and, within these bounds, so many times as long as an answer took, so that it keeps nobody busy
 TRAIL_SECONDS = 3600.0  # between two looks at the trail
 TRAIL_BATCH, TRAIL_BATCHES = 1000, 10  # events removed in one transaction, and transactions in one go
 

@@ -6,10 +6,12 @@ from flask import Flask, Response, abort, jsonify, render_template, request
 from werkzeug.exceptions import HTTPException
 
 from ..log import LOG, line
+from ..records import Json
 from . import api, health, login, metrics, pages
 from .context import AppContext
 from .password import PasswordGate
 from .receiver import MAX_BODY, MAX_ID, Receiver
+from .shared import Shared
 from .template_tools import set_up_templates
 
 HEADERS = {
@@ -35,6 +37,7 @@ def create_app(context: AppContext) -> Flask:
     app.session_interface = login.CookieSessions()
     app.extensions["ls_crowd"] = context
     app.extensions["event_counter"] = counter = metrics.EventCounter()
+    app.extensions |= {"database_metrics": Shared[bytes](), "readiness": Shared[tuple[Json, int]]()}
     app.extensions["password_gate"] = PasswordGate(context.password, context.password_hash)
     set_up_templates(app.jinja_env)
     app.before_request(login.login_required)

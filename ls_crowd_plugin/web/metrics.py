@@ -17,6 +17,7 @@ from ..store import Store, candidates, queue, tallies
 from ..store.heartbeats import alive_workers
 from .context import app_context
 from .login import public
+from .shared import Shared
 
 TALLIES = {  # name in the database → metric, name of its label, help
     "passes": ("ls_crowd_passes", "outcome", "Passes over projects, by outcome."),
@@ -93,5 +94,6 @@ def event_counter() -> EventCounter:
 def metrics() -> Response:
     registry = CollectorRegistry()
     registry.register(DatabaseCollector(app_context().store))
-    text = generate_latest(event_counter().registry) + generate_latest(registry)
+    shared: Shared[bytes] = current_app.extensions["database_metrics"]
+    text = generate_latest(event_counter().registry) + shared.get(lambda: generate_latest(registry))
     return Response(text, content_type=CONTENT_TYPE_LATEST)

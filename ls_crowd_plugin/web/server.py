@@ -7,6 +7,7 @@ it unavailable, and it stores a body before anybody asks who sent it.
 from __future__ import annotations
 
 import copy
+import heapq
 import hmac
 import logging
 import resource
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 
 THREADS = 8
 MAX_CONNECTIONS = 1000  # if one more comes, the one that has been waiting longest is closed
-SPARE_CONNECTIONS = 100  # if none of them waits, so many more are accepted
+ACCEPTED_AT_ONCE = 100
+SPARE_CONNECTIONS = 2 * ACCEPTED_AT_ONCE  # if none of them waits, so many more are accepted
 REQUEST_SECONDS = 30  # within which a connection has to bring a request, however busily it sends
 MAX_HEADERS = 32 * 1024  # bytes
 MAX_FORM = 64 * 1024  # bytes of a body without the webhook's secret
@@ -110,9 +112,14 @@ class _Server(TcpWSGIServer):
     _warned_at = -WARN_SECONDS
 
     def handle_accept(self) -> None:
+        """Accept who has arrived; waitress by itself accepts one, and then looks at all connections again."""
+        for _ in range(ACCEPTED_AT_ONCE):
+            before = len(self.sockets)
+            super().handle_accept()
+            if len(self.sockets) == before:
+                break
         if len(self.sockets) > self.connections:
             self._make_room()
-        super().handle_accept()
 
     def maintenance(self, now: int) -> None:
         super().maintenance(now)
@@ -125,12 +132,14 @@ class _Server(TcpWSGIServer):
         return [channel for channel in self.sockets.values() if isinstance(channel, _Channel)]
 
     def _make_room(self) -> None:
-        """Close the connection that has been waiting longest; the loop does so before it next waits for anything."""
+        """Close the connections that have been waiting longest; the loop does so before it next waits for anything."""
         channels = [channel for channel in self._channels() if not channel.will_close]
         waiting = [channel for channel in channels if channel.is_waiting]
-        if len(channels) < self.connections or not waiting:
+        excess = len(channels) - self.connections
+        if excess <= 0:
             return
-        min(waiting, key=lambda channel: channel.waiting_since).will_close = True
+        for channel in heapq.nsmallest(excess, waiting, key=lambda channel: channel.waiting_since):
+            channel.will_close = True
         if time.monotonic() - self._warned_at > WARN_SECONDS:
             self._warned_at = time.monotonic()
             LOG.warning(line("too many connections; the longest waiting are closed", connections=len(channels)))
