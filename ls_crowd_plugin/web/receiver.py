@@ -11,10 +11,12 @@ import hmac
 import json
 import re
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from ..log import LOG, line
@@ -31,6 +33,7 @@ ADDRESS = re.compile(r"/webhook(?:/([0-9]+))?")
 SECRET_VARIABLE = "HTTP_" + SECRET_HEADER.upper().replace("-", "_")
 MAX_ID = 2**63 - 1
 MAX_BODY = 16 * 1024 * 1024  # an import of some thousand tasks arrives as one event
+TURN_SECONDS = 0.5  # Label Studio gives up after one second
 LARGE_BODY = 256 * 1024  # such a body needs many times as much memory when it is parsed
 
 Answer = tuple[int, Json]  # status, body
@@ -46,6 +49,7 @@ class Receiver:
         self._headers = [*headers.items(), ("Content-Type", "application/json")]
         self._secret = context.webhook_secret.encode()
         self._one_large_body = threading.Lock()
+        self._one_writer = threading.Lock()
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         address = ADDRESS.fullmatch(environ.get("PATH_INFO", ""))
@@ -95,19 +99,33 @@ class Receiver:
         return self._record(project)
 
     def _record(self, project: int) -> Answer:
-        context = self._context
         try:
-            with context.store.work.begin() as connection:
-                is_known = queue.enqueue_known(
-                    connection, project, quiet=context.quiet_seconds, max_wait=context.max_wait_seconds
-                )
+            with self._turn(), self._context.store.work.begin() as connection:
+                is_known = self._request_pass(connection, project)
                 if not is_known:
                     candidates.add(connection, project)
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, TimeoutError) as error:
             LOG.error(line("event could not be recorded", project=project, why=type(error).__name__))
             return self._lose("The event could not be recorded")
         self._counter.add("accepted" if is_known else "unknown")
         return 202, {"project": project}
+
+    def _request_pass(self, connection: Connection, project: int) -> bool:
+        quiet, max_wait = self._context.quiet_seconds, self._context.max_wait_seconds
+        return queue.enqueue_known(connection, project, quiet=quiet, max_wait=max_wait)
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Wait for the other threads that write to SQLite, which would let some wait much longer than others."""
+        if self._context.store.work.dialect.name != "sqlite":
+            yield
+            return
+        if not self._one_writer.acquire(timeout=TURN_SECONDS):
+            raise TimeoutError
+        try:
+            yield
+        finally:
+            self._one_writer.release()
 
     def _refuse(self, sentence: str, status: int) -> Answer:
         self._counter.add("refused")
