@@ -65,15 +65,7 @@ def _measure(http: Http, service: Service, project: int, newcomer: int, tasks: i
     others = sorted(labels.keys() - set(uncertain))
     random = np.random.default_rng(1)
     chosen = random.choice(uncertain, min(submits, len(uncertain)), replace=False)
-    body = {
-        "url": f"{service.url}/webhook/{project}",
-        "project": project,
-        "headers": {"X-LS-Crowd-Secret": SECRET},
-        "send_payload": False,  # as `ls-crowd connect` sets it
-        "send_for_all_actions": True,
-        "is_active": False,
-    }
-    hook = int(http.post("/api/webhooks/", body)["id"])
+    hook = add_webhook(http, service, project)
     plain: list[float] = []
     hooked: list[float] = []
     for number, task in enumerate(
@@ -83,7 +75,7 @@ def _measure(http: Http, service: Service, project: int, newcomer: int, tasks: i
         (hooked if number % 2 else plain).append(submit(http, int(task), newcomer, labels[int(task)]))
     service.wait_until_idle()
     http.patch(f"/api/webhooks/{hook}/", {"is_active": True})
-    took = [_seconds_until_shown(http, int(task), newcomer, labels[int(task)]) for task in chosen]
+    took = [seconds_until_shown(http, int(task), newcomer, labels[int(task)]) for task in chosen]
     p95 = float(np.quantile(took, 0.95))
     return tasks, len(took), statistics.median(took), p95, statistics.median(plain), statistics.median(hooked)
 
@@ -104,6 +96,19 @@ def service_of(server: Server, folder: Path) -> Service:
     )
 
 
+def add_webhook(http: Http, service: Service, project: int) -> int:
+    """Add a webhook to the service, and return its id."""
+    body = {
+        "url": f"{service.url}/webhook/{project}",
+        "project": project,
+        "headers": {"X-LS-Crowd-Secret": SECRET},
+        "send_payload": False,  # as `ls-crowd connect` sets it
+        "send_for_all_actions": True,
+        "is_active": True,
+    }
+    return int(http.post("/api/webhooks/", body)["id"])
+
+
 def submit(http: Http, task: int, by: int, label: str = LABELS[0]) -> float:
     result = [{"from_name": "topic", "to_name": "text", "type": "choices", "value": {"choices": [label]}}]
     started = time.perf_counter()
@@ -111,7 +116,8 @@ def submit(http: Http, task: int, by: int, label: str = LABELS[0]) -> float:
     return time.perf_counter() - started
 
 
-def _seconds_until_shown(http: Http, task: int, by: int, label: str) -> float:
+def seconds_until_shown(http: Http, task: int, by: int, label: str) -> float:
+    """Submit an annotation, and return the seconds until the task has another prediction."""
     before = _prediction(http, task)
     started = time.perf_counter()
     submit(http, task, by, label)

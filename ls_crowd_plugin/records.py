@@ -310,3 +310,9 @@ def parse_time(text: str) -> datetime | None:
     except ValueError:
         return None
     return when if when.tzinfo else when.replace(tzinfo=timezone.utc)
+
+
+def address_shown(url: str) -> str:
+    """An address as it may be shown: without a user's name and password."""
+    scheme, separator, rest = url.partition("://") if "://" in url else ("", "", url)
+    return f"{scheme}{separator}{rest.rpartition('@')[2]}"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from .errors import UnusableInput
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class Projects(NamedTuple):
@@ -97,6 +100,14 @@ def projects(name: str, written: str) -> Projects:
         return Projects(False, ids(name, written))
     except UnusableInput:
         raise UnusableInput(f"{name} is {written!r}; use ids separated by commas, such as 1,2, or all.") from None
+
+
+def networks(name: str, written: str) -> tuple[Network, ...]:
+    try:
+        return tuple(ipaddress.ip_network(part.strip()) for part in written.split(",") if part.strip())
+    except ValueError:
+        example = "such as 10.0.0.2 or 10.0.0.0/24"
+        raise UnusableInput(f"{name} is {written!r}; use addresses or networks, {example}, with commas.") from None
 
 
 def existing_file(name: str, written: str) -> str:

@@ -11,12 +11,11 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
 from . import setting_values as values
 from .errors import UnusableInput
 from .recipe import Recipe
-from .records import GOLD_SOURCES, METHODS, Json
+from .records import GOLD_SOURCES, METHODS, Json, address_shown
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -156,6 +155,13 @@ SETTINGS = (
         "address at which Label Studio reaches the service; empty: made from host and port",
     ),
     Setting(
+        "LS_CROWD_TRUSTED_PROXIES",
+        "trusted_proxies",
+        "",
+        "addresses or networks of proxies, separated by commas, whose X-Forwarded-For and X-Forwarded-Proto count",
+        values.networks,
+    ),
+    Setting(
         "LS_CROWD_WEBHOOK_SECRET",
         "webhook_secret",
         "",
@@ -211,6 +217,13 @@ SETTINGS = (
         "how often Label Studio is polled for changes that no webhook reported",
         values.Number(1),
     ),
+    Setting(
+        "LS_CROWD_TRAIL_DAYS",
+        "trail_days",
+        "365",
+        "days that the trail keeps what annotations said in the past; 0: for ever",
+        values.Number(0),
+    ),
 )
 CONFIG_FILE = Setting(
     "LS_CROWD_CONFIG", "", "", "a TOML file with any of these settings; the environment takes precedence"
@@ -222,13 +235,14 @@ class Settings:
     """The settings as configured; secrets are kept out of every representation."""
 
     recipe: Recipe
-    url: str
+    url: str = field(repr=False)  # may hold a password
     key: str = field(repr=False)
     ca_bundle: str
     database_url: str = field(repr=False)  # may hold a password
     host: str
     port: int
-    configured_url: str
+    configured_url: str = field(repr=False)  # may hold a password
+    trusted_proxies: tuple[values.Network, ...]
     webhook_secret: str = field(repr=False)
     password: str = field(repr=False)
     projects: values.Projects
@@ -237,6 +251,7 @@ class Settings:
     quiet_seconds: float
     max_wait_seconds: float
     poll_seconds: float
+    trail_days: float
 
     @property
     def public_url(self) -> str:
@@ -246,8 +261,12 @@ class Settings:
     @property
     def url_shown(self) -> str:
         """Label Studio's address without a password in it."""
-        parts = urlsplit(self.url)
-        return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+        return address_shown(self.url)
+
+    @property
+    def public_url_shown(self) -> str:
+        """The service's address without a password in it."""
+        return address_shown(self.public_url)
 
 
 def read_settings(environment: Mapping[str, str] | None = None, *, needs_label_studio: bool = True) -> Settings:

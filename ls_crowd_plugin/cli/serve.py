@@ -17,13 +17,12 @@ from ..settings import SECRET_HEADER
 
 if TYPE_CHECKING:
     from flask import Flask
-    from waitress.server import BaseWSGIServer, MultiSocketServer
+    from waitress.server import MultiSocketServer
 
     from ..settings import Settings
     from ..store import Store
     from ..web.context import AppContext
 
-THREADS = 8
 BUSY_SECONDS = 0.5  # Label Studio gives up after one second
 RESTART_SECONDS = 1.0
 STOP_SECONDS = 30.0
@@ -44,13 +43,14 @@ def serve() -> None:
     log_to_stderr()
     with store_of(settings, BUSY_SECONDS) as store:
         _check_key(settings)
-        server = _bind(create_app(_app_context(settings, store)), settings)
+        context = _app_context(settings, store)
+        server = _bind(create_app(context), settings, context.webhook_secret)
         worker = _SupervisedWorker()
         worker.start()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, _exit)
         address = f"http://{settings.host}:{settings.port}"
-        LOG.info(line("serving", at=address, webhooks=f"{settings.public_url}/webhook"))
+        LOG.info(line("serving", at=address, webhooks=f"{settings.public_url_shown}/webhook"))
         try:
             server.run()
         finally:
@@ -59,22 +59,12 @@ def serve() -> None:
             worker.stop()
 
 
-def _bind(app: Flask, settings: Settings) -> MultiSocketServer | BaseWSGIServer:
+def _bind(app: Flask, settings: Settings, secret: str) -> MultiSocketServer:
     """A server that is bound to its port."""
-    from waitress.server import create_server
-
-    from ..web.app import MAX_BODY
+    from ..web.server import make_server, usable_connections
 
     try:
-        return create_server(
-            app,
-            host=settings.host,
-            port=settings.port,
-            threads=THREADS,
-            max_request_body_size=MAX_BODY,
-            channel_timeout=30,
-            ident="",
-        )
+        return make_server(app, settings.host, settings.port, secret, connections=usable_connections())
     except OSError as error:
         raise CrowdError(
             f"The service cannot listen on {settings.host}:{settings.port} ({error.strerror}); choose another"
@@ -122,8 +112,9 @@ def _app_context(settings: Settings, store: Store) -> AppContext:
         session_key=session_key,
         quiet_seconds=settings.quiet_seconds,
         max_wait_seconds=settings.max_wait_seconds,
-        studio_url=settings.url.rstrip("/"),
-        is_https=settings.public_url.startswith("https:"),
+        studio_url=settings.url_shown.rstrip("/"),
+        public_url=settings.public_url_shown,
+        trusted_proxies=settings.trusted_proxies,
         password=settings.password,
     )
 

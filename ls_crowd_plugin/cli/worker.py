@@ -34,6 +34,7 @@ def worker(supervised: bool) -> None:
             projects=settings.projects,
             poll_seconds=settings.poll_seconds,
             settle_seconds=settings.settle_seconds,
+            trail_days=settings.trail_days,
         )
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: threading.Thread(target=process.stop).start())  # no lock in a handler

@@ -117,8 +117,9 @@ class Service:
         return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if not line.startswith("#")}
 
     def idle(self) -> bool:
-        """Whether no project waits for a pass."""
-        return self.metrics().get("ls_crowd_projects_waiting") == 0
+        """Whether no project waits for a pass, or for being known."""
+        metrics = self.metrics()
+        return metrics.get("ls_crowd_projects_waiting") == metrics.get("ls_crowd_projects_unconfirmed") == 0
 
     def wait_until_idle(self) -> None:
         while not self.idle():

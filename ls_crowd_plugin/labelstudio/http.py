@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 import requests
 
 from ..errors import Interrupted, LabelStudioError, NotAllowed, NotFound, Rejected, Unreachable
+from ..records import address_shown
 from .retries import MAX_TRIES, TRANSIENT_STATUSES, backoff, never_sent, retry_after
 
 MAX_MESSAGE = 300  # characters of the server's own words in an error
@@ -76,7 +77,7 @@ class Http:
         self.url = url.rstrip("/")
         self._key = key
         self._secrets = {secret for secret in (key, urlsplit(self.url).password) if secret}
-        self._where = _without_password(self.url)
+        self._where = address_shown(self.url)
         self._is_refresh_token = _is_jwt(key)
         self._access_token, self._access_until = "", 0.0
         self._session = requests.Session()
@@ -250,10 +251,3 @@ def _check_sendable(headers: Mapping[str, str]) -> None:
 
 def _unchanged(request: requests.PreparedRequest) -> requests.PreparedRequest:
     return request
-
-
-def _without_password(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.password is None:
-        return url
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))

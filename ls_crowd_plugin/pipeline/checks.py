@@ -15,7 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from ..controls import Config, read_config
 from ..errors import CrowdError, LabelStudioError, NotAllowed
 from ..labelstudio import LabelStudio, ProjectFacts
-from ..records import Json
+from ..records import Json, address_shown
 from ..settings import SECRET_HEADER, Settings
 from ..store import Store, queue
 from ..store.heartbeats import alive_workers
@@ -161,14 +161,14 @@ def _webhooks(checked: Checked, project: int) -> Iterator[Check]:
             if is_polled
             else f"run 'ls-crowd connect {project}', or name the project in LS_CROWD_PROJECTS"
         )
-        yield Check(NOTE if is_polled else BAD, f"It has no webhook to {settings.public_url}: {cure}.")
+        yield Check(NOTE if is_polled else BAD, f"It has no webhook to {settings.public_url_shown}: {cure}.")
     for webhook in ours:
-        problem = _problem_with(webhook, project, secret)
+        problem, shown = _problem_with(webhook, project, secret), address_shown(str(webhook["url"]))
         if problem:
             cure = f"'ls-crowd connect {project}' repairs it"
-            yield Check(BAD, f"The webhook to {webhook['url']} {problem}; {cure}.")
+            yield Check(BAD, f"The webhook to {shown} {problem}; {cure}.")
         else:
-            yield Check(OK, f"Its webhook to {webhook['url']} is set up correctly.")
+            yield Check(OK, f"Its webhook to {shown} is set up correctly.")
 
 
 def _problem_with(webhook: Json, project: int, secret: str | None) -> str:

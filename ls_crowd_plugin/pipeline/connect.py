@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from ..controls import read_config
 from ..errors import LabelStudioError, NotAllowed, Rejected
 from ..labelstudio import LabelStudio, ProjectFacts
-from ..records import Json
+from ..records import Json, address_shown
 from ..settings import SECRET_HEADER
 from ..store import Store, queue
 from ..store.forget import forget_written
@@ -52,7 +52,7 @@ def disconnect(studio: LabelStudio, store: Store, project: int, *, address: str,
     changes = Changes()
     for webhook in _webhooks_to(studio, project, f"{address}/webhook"):
         studio.delete_webhook(int(webhook["id"]))
-        changes.done.append(f"Removed the webhook to {webhook['url']}.")
+        changes.done.append(f"Removed the webhook to {address_shown(str(webhook['url']))}.")
     _disconnect_tabs(studio, store, project, changes)
     _restore_settings(studio, store, project, changes)
     if purge:
@@ -76,25 +76,25 @@ def _connect_webhook(studio: LabelStudio, project: int, url: str, secret: str, c
         "send_for_all_actions": True,
         "is_active": True,
     }
-    existing = _webhooks_to(studio, project, url)
+    existing, shown = _webhooks_to(studio, project, url), address_shown(url)
     if existing and all(existing[0].get(name) == value for name, value in wanted.items()):
-        changes.done.append(f"The webhook to {url} exists.")
+        changes.done.append(f"The webhook to {shown} exists.")
         return
     try:
         if existing:
             studio.change_webhook(int(existing[0]["id"]), wanted)
-            done = f"Repaired the webhook to {url}."
+            done = f"Repaired the webhook to {shown}."
         else:
             studio.create_webhook({**wanted, "project": project})
-            done = f"Created the webhook to {url}."
+            done = f"Created the webhook to {shown}."
     except NotAllowed as error:
         changes.problems.append(
-            f"Label Studio will not call {url}: it refuses private addresses unless it runs with"
+            f"Label Studio will not call {shown}: it refuses private addresses unless it runs with"
             f" SSRF_PROTECTION_ENABLED=false. Until then polling finds the project's changes. ({error})"
         )
     except Rejected as error:
         changes.problems.append(
-            f"Label Studio does not accept {url}: it requires a host name with a dot in it; set LS_CROWD_PUBLIC_URL."
+            f"Label Studio does not accept {shown}: it requires a host name with a dot in it; set LS_CROWD_PUBLIC_URL."
             f" Until then polling finds the project's changes. ({error})"
         )
     else:

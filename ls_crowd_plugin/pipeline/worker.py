@@ -1,4 +1,4 @@
-"""A worker: claims projects that are due, runs passes over them, and polls Label Studio when that is due."""
+"""A worker: claims projects that are due, runs passes over them, and does duties such as polling."""
 
 from __future__ import annotations
 
@@ -26,10 +26,12 @@ from .lease import HeldLease, keep_lease, process_name, reap_dead_owners
 from .outcome import Kind, Outcome, PassReport
 from .poll import poll
 from .project_pass import OUTAGE_PAUSE, run_pass
+from .upkeep import confirm_candidates, shorten_trail
 
 IDLE_SECONDS = 0.1  # how soon an idle worker notices that something is due
 WRITING_SECONDS = 3.0  # a pass may change predictions for this long before a newer request ends it
 STOP_SECONDS = 20.0  # how long a pass may continue after the worker was told to stop
+TRAIL_LOOK_SECONDS = 600.0  # how often a worker asks whether it is time to shorten the trail
 TRIES = 3  # to tell the database what became of a pass
 
 
@@ -78,12 +80,14 @@ class Worker:
     projects: Projects = NO_PROJECTS
     poll_seconds: float = 60.0
     settle_seconds: float = 300.0
+    trail_days: float = 365.0  # how long the trail is kept; 0: for ever
     lease_seconds: float = LEASE_SECONDS
     name: str = field(default_factory=process_name)
     _stop: threading.Event = field(default_factory=threading.Event)
     _stopped_at: float = 0.0
     _trouble: str | None = None
-    _just_polled: bool = False
+    _just_did_duty: bool = False
+    _trail_looked_at: float = -TRAIL_LOOK_SECONDS
     _warnings: dict[int, list[str]] = field(default_factory=dict)  # project → what was last logged
 
     def stop(self) -> None:
@@ -109,14 +113,14 @@ class Worker:
     def step(self) -> bool:
         """Do one thing that is due; return whether there was one.
 
-        Polling and passes take turns, so that neither waits for ever.
+        Duties and passes take turns, so that neither waits for ever.
         """
         try:
             with self.store.work.begin() as connection:
                 reap_dead_owners(connection)
-            claim = self._claim() if self._just_polled else None
-            self._just_polled = False
-            if claim is None and self._poll_if_due():
+            claim = self._claim() if self._just_did_duty else None
+            self._just_did_duty = claim is None and self._do_duty()
+            if self._just_did_duty:
                 return True
             claim = claim or self._claim()
             if claim is not None:
@@ -135,23 +139,47 @@ class Worker:
         with self.store.work.begin() as connection:
             return queue.claim(connection, self.name, self.lease_seconds)
 
+    def _do_duty(self) -> bool:
+        """Do one duty that is due; return whether there was one."""
+        return self._confirm_if_due() or self._poll_if_due() or self._shorten_trail_if_due()
+
+    def _confirm_if_due(self) -> bool:
+        found = self._ask(lambda: confirm_candidates(self.studio, self.store))
+        if found:
+            LOG.info(line("events named new projects", projects=",".join(map(str, found))))
+        return found is not None
+
     def _poll_if_due(self) -> bool:
         with self.store.work.begin() as connection:
             if not duties.claim_duty(connection, "poll", self.poll_seconds):
                 return False
-        self._just_polled = True
-        try:
-            changed = poll(self.studio, self.store, self.projects)
-        except (LabelStudioError, SQLAlchemyError) as error:
-            self._note_trouble(str(error) if isinstance(error, LabelStudioError) else _database_trouble(error))
-            changed = []
-        else:
-            self._trouble = None
+        changed = self._ask(lambda: poll(self.studio, self.store, self.projects))
         if changed:
             LOG.info(line("poll found changes", projects=",".join(map(str, changed))))
         with self.store.work.begin() as connection:  # a poll may take longer than the interval
             duties.postpone_duty(connection, "poll", self.poll_seconds)
         return True
+
+    def _ask(self, ask: Callable[[], list[int] | None]) -> list[int] | None:
+        """Ask Label Studio something that is not about one project; what fails is noted as trouble."""
+        try:
+            answer = ask()
+        except (LabelStudioError, SQLAlchemyError) as error:
+            self._note_trouble(str(error) if isinstance(error, LabelStudioError) else _database_trouble(error))
+            return []
+        if answer is not None:
+            self._trouble = None
+        return answer
+
+    def _shorten_trail_if_due(self) -> bool:
+        if not self.trail_days or time.monotonic() - self._trail_looked_at < TRAIL_LOOK_SECONDS:
+            return False
+        removed = shorten_trail(self.studio, self.store, self.trail_days)
+        if removed:
+            LOG.info(line("trail shortened", events=removed))
+            return True  # there may be more
+        self._trail_looked_at = time.monotonic()
+        return False
 
     def _process(self, claim: Claim) -> None:
         """Run a pass over a claimed project, and record what became of it."""

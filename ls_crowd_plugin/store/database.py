@@ -30,7 +30,7 @@ class Store:
     """
 
     data: Engine  # mirror, trail, gold, results, secrets
-    work: Engine  # queue, leases, heartbeats, duties, tallies
+    work: Engine  # queue, candidates, leases, heartbeats, duties, tallies, sessions
 
     def close(self) -> None:
         self.data.dispose()
@@ -88,7 +88,7 @@ def _target(url: str | None) -> URL:
 
 
 def _open(target: URL, synchronous: str, busy_seconds: float, schema: Schema) -> Engine:
-    address = target.render_as_string(hide_password=True)
+    address = target.set(query={}).render_as_string(hide_password=True)  # a password may stand in the query as well
     engine = _connect(target, address, synchronous, busy_seconds)
     try:
         upgrade(engine, schema)

@@ -7,12 +7,29 @@ claims it also takes its lease; if that process dies, the lease runs out and the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
-from sqlalchemy import Column, Connection, Float, Integer, Table, Text, case, delete, literal, select, update
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Float,
+    Integer,
+    Table,
+    Text,
+    Update,
+    bindparam,
+    case,
+    delete,
+    literal,
+    select,
+    update,
+)
 
 from . import leases
 from .leases import LEASE_SECONDS, Lease, lease_table
-from .sql import Id, dialect_insert, now, work_tables
+from .sql import Id, clock, dialect_insert, now, work_tables
 
 PATIENT_ATTEMPTS = 3  # a project whose passes died so often is still retried at once
 FIRST_PAUSE, LONGEST_PAUSE = 2.0, 3600.0  # seconds before a retry
@@ -72,16 +89,9 @@ def enqueue(
     A project that was parked or is paused after failures gets another chance. An event says that people are working.
     """
     current = now(connection)
-    first = case((queue_table.c.requested > queue_table.c.completed, queue_table.c.requested_at), else_=current)
-    latest, after_quiet = first + max_wait, current + quiet
-    changes = {
-        "requested": queue_table.c.requested + 1,
-        "requested_at": first,
-        "not_before": case((after_quiet < latest, after_quiet), else_=latest),
-        "attempts": 0,
-    }
+    changes = _new_request(current, literal(quiet, Float), literal(max_wait, Float))
     if snapshot is not None:
-        changes["snapshot"] = snapshot
+        changes["snapshot"] = literal(snapshot)
     if is_event:
         changes["active_at"] = current
     statement = dialect_insert(connection, queue_table).values(
@@ -95,6 +105,12 @@ def enqueue(
         snapshot=snapshot,
     )
     connection.execute(statement.on_conflict_do_update(index_elements=[queue_table.c.project], set_=changes))
+
+
+def enqueue_known(connection: Connection, project: int, *, quiet: float = 0.0, max_wait: float = 0.0) -> bool:
+    """Request a pass for an event, but only over a project that is in the queue; return whether it is."""
+    values = {"named": project, "quiet": quiet, "max_wait": max_wait}
+    return connection.execute(_request_known(connection.dialect.name), values).rowcount == 1
 
 
 def enqueue_all(connection: Connection) -> None:
@@ -265,6 +281,30 @@ def list_entries(connection: Connection, project: int | None = None) -> list[Que
 
 def get_entry(connection: Connection, project: int) -> QueueEntry | None:
     return next(iter(list_entries(connection, project)), None)
+
+
+@cache
+def _request_known(dialect: str) -> Update:
+    """The statement of `enqueue_known`. It is run for every event, and to make it takes longer than to run it."""
+    current = clock(dialect)
+    changes = _new_request(current, bindparam("quiet", type_=Float), bindparam("max_wait", type_=Float))
+    changes["active_at"] = current
+    return update(queue_table).where(queue_table.c.project == bindparam("named", type_=Id)).values(changes)
+
+
+def _new_request(
+    current: ColumnElement[float], quiet: ColumnElement[float], max_wait: ColumnElement[float]
+) -> dict[str, ColumnElement[Any]]:
+    """What one more request changes in a row."""
+    is_open = (queue_table.c.requested > queue_table.c.completed) & (queue_table.c.requested_at < current)
+    first = case((is_open, queue_table.c.requested_at), else_=current)
+    latest, after_quiet = first + max_wait, current + quiet
+    return {
+        "requested": queue_table.c.requested + 1,
+        "requested_at": first,
+        "not_before": case((after_quiet < latest, after_quiet), else_=latest),
+        "attempts": literal(0),
+    }
 
 
 def _end(connection: Connection, claim: Claim, **changes: object) -> bool:

@@ -13,6 +13,7 @@ from sqlalchemy import Column, Connection, Engine, Integer, MetaData, Table, ins
 
 from ..errors import CrowdError
 from . import (
+    candidates,
     duties,
     gold,
     heartbeats,
@@ -23,6 +24,7 @@ from . import (
     project_settings,
     queue,
     results,
+    sessions,
     tallies,
     trail,
     users,
@@ -32,8 +34,8 @@ from .sql import data_tables, work_tables
 
 # Importing a module adds its tables to `data_tables` or `work_tables`.
 OWNERS = (
-    *(duties, gold, heartbeats, leases, mirror, passes, predictions, project_settings, queue, results, secrets_),
-    *(tallies, trail, users),
+    *(candidates, duties, gold, heartbeats, leases, mirror, passes, predictions, project_settings, queue, results),
+    *(secrets_, sessions, tallies, trail, users),
 )
 
 Step = Callable[[Connection], None]
@@ -206,7 +208,7 @@ def _queue_and_leases(connection: Connection) -> None:
 
 
 def _activity(connection: Connection) -> None:
-    """The queue knows when people last worked on a project."""
+    """The queue knows when people last worked on a project; tables of candidates and sessions are new."""
     _execute(connection, "crowd_queue: ALTER TABLE crowd_queue ADD COLUMN active_at FLOAT NOT NULL DEFAULT 0")
 
 

@@ -22,12 +22,22 @@ CLOCKS = {
 
 def now(connection: Connection) -> ColumnElement[float]:
     """Seconds since 1970 by the database's clock, which all machines share."""
-    return literal_column(CLOCKS[connection.dialect.name], Float)
+    return clock(connection.dialect.name)
+
+
+def clock(dialect: str) -> ColumnElement[float]:
+    """`now` for a statement that is made once and used with many connections."""
+    return literal_column(CLOCKS[dialect], Float)
 
 
 def dialect_insert(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
     """An INSERT that knows ON CONFLICT, which has the same form in both databases."""
-    return sqlite.insert(table) if connection.dialect.name == "sqlite" else postgresql.insert(table)
+    return insert_into(table, connection.dialect.name)
+
+
+def insert_into(table: Table, dialect: str) -> sqlite.Insert | postgresql.Insert:
+    """`dialect_insert` for a statement that is made once and used with many connections."""
+    return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
 
 
 def upsert(connection: Connection, table: Table, key: Mapping[str, object], values: Mapping[str, object]) -> None:

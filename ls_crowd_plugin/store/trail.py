@@ -1,11 +1,12 @@
-"""The trail: what each annotation said and when, kept after it is gone from Label Studio. Rows are only added."""
+"""The trail: what each annotation said and when, kept after it is gone from Label Studio. Rows are only added,
+and removed when they are old."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sqlalchemy import Column, Connection, String, Table, Text, func, insert, select
+from sqlalchemy import Column, Connection, String, Table, Text, case, delete, func, insert, select
 
 from .sql import Id, data_tables
 
@@ -53,6 +54,16 @@ def count_reassigned(connection: Connection, project: int) -> int:
     reassigned = (trail.c.project == project) & (trail.c.event == "reassigned")
     query = select(func.count(trail.c.annotation.distinct())).where(reassigned)
     return int(connection.execute(query).scalar_one())
+
+
+def remove_before(connection: Connection, time: str, limit: int) -> int:
+    """Remove events that were noticed before a time, at most `limit`, the first ones first; return how many.
+
+    The time is written as in `noticed`. Events of the first release only say when they happened.
+    """
+    noticed = case((trail.c.noticed == "", trail.c.at), else_=trail.c.noticed)
+    old = select(trail.c.id).where(noticed < time).order_by(trail.c.id).limit(limit)
+    return connection.execute(delete(trail).where(trail.c.id.in_(old.scalar_subquery()))).rowcount
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,14 @@ from flask import Flask, Response, abort, jsonify, render_template, request
 from werkzeug.exceptions import HTTPException
 
 from ..log import LOG, line
-from . import api, health, login, metrics, pages, receiver
+from ..records import Json
+from . import api, health, login, metrics, pages
 from .context import AppContext
-from .receiver import MAX_ID
+from .password import PasswordGate
+from .receiver import MAX_BODY, MAX_ID, Receiver
+from .shared import Shared
 from .template_tools import set_up_templates
 
-MAX_BODY = 16 * 1024 * 1024  # an import of some thousand tasks arrives as one event
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -30,28 +32,28 @@ def create_app(context: AppContext) -> Flask:
         MAX_CONTENT_LENGTH=MAX_BODY,
         SESSION_COOKIE_SAMESITE="Lax",
         SESSION_COOKIE_HTTPONLY=True,
-        SESSION_COOKIE_SECURE=context.is_https,
-        SESSION_COOKIE_NAME="ls_crowd",
+        SESSION_COOKIE_NAME=login.COOKIE,
     )
+    app.session_interface = login.CookieSessions()
     app.extensions["ls_crowd"] = context
-    app.extensions["event_counter"] = metrics.EventCounter()
-    app.extensions["login_attempts"] = login.LoginAttempts()
+    app.extensions["event_counter"] = counter = metrics.EventCounter()
+    app.extensions |= {"database_metrics": Shared[bytes](), "readiness": Shared[tuple[Json, int]]()}
+    app.extensions["password_gate"] = PasswordGate(context.password, context.password_hash)
     set_up_templates(app.jinja_env)
     app.before_request(login.login_required)
     app.before_request(login.csrf_protected)
     app.before_request(reject_huge_ids)
-    for module in (receiver, login, pages, api, health, metrics):
+    for module in (login, pages, api, health, metrics):
         app.register_blueprint(module.blueprint)
     app.register_error_handler(HTTPException, refuse)
     app.register_error_handler(Exception, fail)
     app.after_request(add_headers)
+    app.wsgi_app = Receiver(app.wsgi_app, context, counter, HEADERS)  # type: ignore[method-assign]
     return app
 
 
 def reject_huge_ids() -> None:
-    """Ids that are too large for the database cannot exist; the webhook has an answer of its own for them."""
-    if request.blueprint == "receiver":
-        return
+    """Ids that are too large for the database cannot exist."""
     if any(isinstance(value, int) and value > MAX_ID for value in (request.view_args or {}).values()):
         abort(404, "There is nothing here: the number in the address is too large.")
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ipaddress
 from dataclasses import dataclass, field
 
 from flask import current_app
 
 from ..store import Store
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 @dataclass(frozen=True)
@@ -18,7 +21,8 @@ class AppContext:
     quiet_seconds: float = 1.0
     max_wait_seconds: float = 15.0
     studio_url: str = ""  # where people open Label Studio
-    is_https: bool = False  # whether people reach the pages by https
+    public_url: str = ""  # where Label Studio, and usually people, reach the service
+    trusted_proxies: tuple[Network, ...] = ()
     password: str = field(default="", repr=False)  # if configured; of a generated one only the hash is known
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, jsonify
+from flask import Blueprint, Response, current_app, jsonify
 from sqlalchemy.exc import SQLAlchemyError
 
-from ..store import duties
+from ..records import Json
+from ..store import Store, duties
 from ..store.heartbeats import alive_workers
 from .context import app_context
 from .login import public
+from .shared import Shared
 
 blueprint = Blueprint("health", __name__)
 
@@ -23,13 +25,19 @@ def healthz() -> Response:
 @public
 def readyz() -> tuple[Response, int]:
     """200 if events can be recorded and a worker is there to process them."""
+    shared: Shared[tuple[Json, int]] = current_app.extensions["readiness"]
+    answer, status = shared.get(lambda: readiness(app_context().store))
+    return jsonify(answer), status
+
+
+def readiness(store: Store) -> tuple[Json, int]:
     try:
-        with app_context().store.work.begin() as connection:
+        with store.work.begin() as connection:
             duties.claim_duty(connection, "readiness", 0.0)  # a write: reading works on a full disk
             workers = alive_workers(connection)
     except SQLAlchemyError as error:
-        return jsonify(status="not ready", why=f"The database does not answer ({type(error).__name__})."), 503
+        return {"status": "not ready", "why": f"The database does not answer ({type(error).__name__})."}, 503
     if not workers:
-        return jsonify(status="not ready", why="No worker is running."), 503
+        return {"status": "not ready", "why": "No worker is running."}, 503
     troubles = {trouble for trouble in workers.values() if trouble}
-    return jsonify(status="ready", workers=len(workers), troubles=len(troubles)), 200
+    return {"status": "ready", "workers": len(workers), "troubles": len(troubles)}, 200

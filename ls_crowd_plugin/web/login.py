@@ -4,19 +4,36 @@ from __future__ import annotations
 
 import hmac
 import secrets
-import threading
-import time
-from collections import deque
 from collections.abc import Callable
 from typing import TypeVar
 
-from flask import Blueprint, Response, abort, current_app, jsonify, redirect, render_template, request, session, url_for
-from werkzeug.security import check_password_hash
+from flask import (
+    Blueprint,
+    Flask,
+    Response,
+    abort,
+    current_app,
+    jsonify,
+    redirect,
+    render_template,
+    request,
+    session,
+    url_for,
+)
+from flask.sessions import SecureCookieSessionInterface
 from werkzeug.wrappers import Response as BaseResponse
 
+from ..store import sessions
+from .client import client_of_request, is_https_request
 from .context import app_context
+from .password import PasswordGate, Verdict
 
-MAX_ATTEMPTS = 10  # with a wrong password in a minute
+COOKIE = "ls_crowd"
+REFUSALS = {
+    Verdict.WRONG: ("That is not the password.", 401),
+    Verdict.TOO_MANY: ("Too many attempts; wait a minute.", 429),
+    Verdict.BUSY: ("Others are trying passwords at this moment; try again.", 503),
+}
 
 blueprint = Blueprint("login", __name__)
 View = TypeVar("View", bound=Callable[..., object])
@@ -33,11 +50,19 @@ def login_required() -> BaseResponse | tuple[Response, int] | None:
     view = current_app.view_functions.get(request.endpoint or "")
     if view is None or request.endpoint == "static" or getattr(view, "is_public", False):
         return None
-    if hmac.compare_digest(str(session.get("user", "")), _sign()):
+    if is_logged_in():
         return None
     if request.path.startswith("/api/"):
         return jsonify(error="Log in first."), 401
     return redirect(url_for("login.login"))
+
+
+def is_logged_in() -> bool:
+    """Whether the cookie belongs to a session that is open."""
+    if not hmac.compare_digest(str(session.get("user", "")), _sign()):
+        return False
+    with app_context().store.work.connect() as connection:
+        return sessions.is_open(connection, str(session.get("id", "")))
 
 
 def csrf_protected() -> None:
@@ -67,15 +92,15 @@ def login() -> BaseResponse | str | tuple[str, int]:
     if request.method == "GET":
         return _page()
     if not has_csrf_token():
-        return _page("The form has expired; try again."), 400
-    attempts: LoginAttempts = current_app.extensions["login_attempts"]
-    with attempts.one_at_a_time:  # a check is slow on purpose, and the other threads are for webhooks
-        if attempts.are_too_many():
-            return _page("Too many attempts; wait a minute."), 429
-        if not check_password_hash(app_context().password_hash, request.form.get("password", "")):
-            attempts.add_failure()
-            return _page("That is not the password."), 401
+        return _page("The form has expired; try again." if COOKIE in request.cookies else _no_cookie()), 400
+    gate: PasswordGate = current_app.extensions["password_gate"]
+    verdict = gate.check(client_of_request(), request.form.get("password", ""))
+    if verdict in REFUSALS:
+        sentence, status = REFUSALS[verdict]
+        return _page(sentence), status
     session.clear()
+    with app_context().store.work.begin() as connection:
+        session["id"] = sessions.open_session(connection)
     session["user"] = _sign()
     return redirect(url_for("pages.overview"))
 
@@ -84,26 +109,32 @@ def login() -> BaseResponse | str | tuple[str, int]:
 @public
 def logout() -> BaseResponse:
     if has_csrf_token():
+        with app_context().store.work.begin() as connection:
+            sessions.close_session(connection, str(session.get("id", "")))
         session.clear()
     return redirect(url_for("login.login"))
 
 
-class LoginAttempts:
-    """Recent attempts with a wrong password, by anybody."""
+class CookieSessions(SecureCookieSessionInterface):
+    """A browser that used https shall send its cookie by nothing else."""
 
-    def __init__(self) -> None:
-        self.one_at_a_time = threading.Lock()
-        self._times: deque[float] = deque(maxlen=MAX_ATTEMPTS)
-
-    def add_failure(self) -> None:
-        self._times.append(time.monotonic())
-
-    def are_too_many(self) -> bool:
-        return len(self._times) == MAX_ATTEMPTS and time.monotonic() - self._times[0] < 60
+    def get_cookie_secure(self, app: Flask) -> bool:
+        del app
+        return is_https_request()
 
 
 def _page(problem: str = "") -> str:
     return render_template("login.html", token=csrf_token(), problem=problem)
+
+
+def _no_cookie() -> str:
+    """Why a browser may have sent no cookie with a form."""
+    if not is_https_request():
+        return "The browser sent no cookie; allow cookies for this page, and try again."
+    return (
+        f"The browser sent no cookie, because the cookie is only for https: open {app_context().public_url} instead. To"
+        " also use this address, by plain http, name the proxy that has https in LS_CROWD_TRUSTED_PROXIES."
+    )
 
 
 def _sign() -> str:

@@ -13,10 +13,11 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from sqlalchemy.exc import SQLAlchemyError
 
-from ..store import Store, queue, tallies
+from ..store import Store, candidates, queue, tallies
 from ..store.heartbeats import alive_workers
 from .context import app_context
 from .login import public
+from .shared import Shared
 
 TALLIES = {  # name in the database → metric, name of its label, help
     "passes": ("ls_crowd_passes", "outcome", "Passes over projects, by outcome."),
@@ -35,7 +36,7 @@ class EventCounter:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self._events = Counter("ls_crowd_events", "Webhook events, by outcome.", ["outcome"], registry=self.registry)
-        for outcome in ("accepted", "refused", "lost"):
+        for outcome in ("accepted", "unknown", "refused", "lost"):
             self._events.labels(outcome)
 
     def add(self, outcome: str) -> None:
@@ -53,6 +54,7 @@ class DatabaseCollector:
         try:
             with self._store.work.connect() as connection:
                 entries = queue.list_entries(connection)
+                unconfirmed = candidates.count(connection)
                 workers = alive_workers(connection)
                 sums = tallies.read(connection)
         except SQLAlchemyError:
@@ -67,6 +69,7 @@ class DatabaseCollector:
         for name, meaning, value in (
             ("ls_crowd_projects", "Monitored projects.", len(entries)),
             ("ls_crowd_projects_waiting", "Projects that wait for a pass.", len(waiting)),
+            ("ls_crowd_projects_unconfirmed", "Projects that events named and that may not exist.", unconfirmed),
             ("ls_crowd_queue_age_seconds", "How long the oldest of them has been waiting.", max(waiting, default=0.0)),
             ("ls_crowd_projects_failing", "Projects whose last pass failed, or that are parked.", failing),
             ("ls_crowd_workers", "Workers that are running.", len(workers)),
@@ -91,5 +94,6 @@ def event_counter() -> EventCounter:
 def metrics() -> Response:
     registry = CollectorRegistry()
     registry.register(DatabaseCollector(app_context().store))
-    text = generate_latest(event_counter().registry) + generate_latest(registry)
+    shared: Shared[bytes] = current_app.extensions["database_metrics"]
+    text = generate_latest(event_counter().registry) + shared.get(lambda: generate_latest(registry))
     return Response(text, content_type=CONTENT_TYPE_LATEST)

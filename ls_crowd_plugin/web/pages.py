@@ -148,7 +148,7 @@ def task(project: int, task: int) -> str:
 @blueprint.post("/project/<int:project>/task/<int:task>/gold")
 def mark_gold(project: int, task: int) -> Response:
     """Mark a label as gold, change it or take it back; the pass that follows at once uses it."""
-    question, label = request.form.get("question", ""), request.form.get("label", "")
+    question, label = _form_text("question"), _form_text("label")
     store = app_context().store
     with store.data.begin() as connection:
         questions = results_or_404(connection, project).figures.questions
@@ -169,6 +169,11 @@ def agreement(project: int) -> str:
     with app_context().store.data.connect() as connection:
         view = views.agreement_view(connection, results_or_404(connection, project))
         return _render(connection, project, "agreement.html", view=view)
+
+
+def _form_text(name: str) -> str:
+    """A field of the form as it was on the page: browsers send every line break as CR LF."""
+    return request.form.get(name, "").replace("\r\n", "\n")
 
 
 def _render(connection: Connection, project: int, template: str, **values: object) -> str:

@@ -1,10 +1,11 @@
-"""Short ways to enqueue and claim projects, each in a transaction of its own."""
+"""Short ways to enqueue and claim projects and to read candidates, each in a transaction of its own."""
 
 from __future__ import annotations
 
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from ls_crowd_plugin.store import Claim, QueueEntry, Store, queue
+from ls_crowd_plugin.store.candidates import candidate_table
 from ls_crowd_plugin.store.queue import queue_table
 from tests.support.transactions import run
 
@@ -39,3 +40,10 @@ def set_due(store: Store, project: int, seconds_ago: float) -> None:
     with store.work.begin() as connection:
         due = queue_table.c.not_before + entry.due - seconds_ago
         connection.execute(update(queue_table).where(queue_table.c.project == project).values(not_before=due))
+
+
+def candidates_in(store: Store) -> list[int]:
+    """The projects that events named and that Label Studio was not asked about."""
+    with store.work.connect() as connection:
+        query = select(candidate_table.c.project).order_by(candidate_table.c.project)
+        return [int(project) for project in connection.execute(query).scalars()]

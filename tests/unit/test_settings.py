@@ -35,6 +35,7 @@ def test_have_defaults() -> None:
         host="127.0.0.1",
         port=9090,
         configured_url="",
+        trusted_proxies=(),
         webhook_secret="",
         password="",
         projects=NO_PROJECTS,
@@ -43,6 +44,7 @@ def test_have_defaults() -> None:
         quiet_seconds=1.0,
         max_wait_seconds=15.0,
         poll_seconds=60.0,
+        trail_days=365.0,
     )
 
 
@@ -69,6 +71,7 @@ def test_that_are_secret_are_shown_nowhere_and_may_be_in_a_file(name: str, tmp_p
         ("LS_CROWD_POLL_SECONDS", "nan"),
         ("LS_CROWD_POLL_SECONDS", "inf"),
         ("LS_CROWD_PROJECTS", "some"),
+        ("LS_CROWD_TRAIL_DAYS", "-1"),
         ("LS_CROWD_MIN_IOU", "0"),
         ("LS_CROWD_MIN_IOU", "1.1"),
     ],
@@ -225,9 +228,32 @@ class TestAddresses:
         found = read_settings({**LEAST, "LS_CROWD_PUBLIC_URL": "https://crowd.example/"})
         assert found.public_url == "https://crowd.example"
 
-    def test_of_label_studio_are_shown_without_a_password(self) -> None:
-        found = read_settings({**LEAST, "LABEL_STUDIO_URL": "http://me:hunter2@studio.example:8080/x"})
-        assert found.url_shown == "http://studio.example:8080/x"
+    @pytest.mark.parametrize(
+        ("written", "shown"),
+        [
+            ("http://me:hunter2@studio.example:8080/x", "http://studio.example:8080/x"),
+            ("http://hunter2@studio.example", "http://studio.example"),
+            ("http://me:hunter2/@://hunter2@studio.example", "http://studio.example"),
+            ("me:hunter2@studio.example", "studio.example"),
+            ("https://studio.example/x", "https://studio.example/x"),
+            ("http://[::1]:8080", "http://[::1]:8080"),
+        ],
+    )
+    def test_are_shown_without_a_password(self, written: str, shown: str) -> None:
+        found = read_settings({**LEAST, "LABEL_STUDIO_URL": written, "LS_CROWD_PUBLIC_URL": written})
+        assert (found.url_shown, found.public_url_shown) == (shown, shown)
+        assert "hunter2" not in repr(found)
+
+
+class TestTrustedProxies:
+    def test_are_addresses_and_networks(self) -> None:
+        found = read_settings({**LEAST, "LS_CROWD_TRUSTED_PROXIES": "192.0.2.1, 10.0.0.0/8,2001:db8::/32,"})
+        assert list(map(str, found.trusted_proxies)) == ["192.0.2.1/32", "10.0.0.0/8", "2001:db8::/32"]
+
+    @pytest.mark.parametrize("value", ["proxy", "10.0.0.1/8", "10.0.0.1;10.0.0.2", "*", "1.2.3"])
+    def test_that_are_no_addresses_are_refused(self, value: str) -> None:
+        with pytest.raises(UnusableInput, match=r"LS_CROWD_TRUSTED_PROXIES is .* use addresses or networks"):
+            read_settings({**LEAST, "LS_CROWD_TRUSTED_PROXIES": value})
 
 
 class TestFile:

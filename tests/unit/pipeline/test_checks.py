@@ -170,6 +170,16 @@ class TestProject:
 
 
 class TestWebhooks:
+    @pytest.mark.parametrize("is_there", [True, False])
+    def test_are_named_without_a_password_in_their_address(self, is_there: bool, diagnose: Diagnose) -> None:
+        studio = MemoryStudio(FEW)
+        address = ADDRESS.replace("//", "//me:hunter2@")
+        if is_there:
+            add_webhook(studio, url=f"{address}/webhook/{PROJECT}")
+        checks = diagnose(studio, PROJECT, LS_CROWD_PUBLIC_URL=address)
+        kind_of(checks, f"webhook to {ADDRESS}")
+        assert not any("hunter2" in check.sentence for check in checks)
+
     @pytest.mark.parametrize(
         ("changes", "problem"),
         [

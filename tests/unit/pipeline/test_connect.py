@@ -56,6 +56,20 @@ def is_monitored(store: Store) -> bool:
         return queue.get_entry(connection, PROJECT) is not None
 
 
+@pytest.mark.parametrize("calls_private_addresses", [True, False])
+def test_no_sentence_shows_a_password_in_the_address(memory_store: Store, calls_private_addresses: bool) -> None:
+    """A proxy before the service may ask Label Studio for one."""
+    studio = MemoryStudio(FEW)
+    studio.calls_private_addresses = calls_private_addresses
+    address = "http://me:hunter2@10.0.0.5"
+    changes = [connect_project(studio, memory_store, address=address) for _ in range(2)]
+    changes.append(disconnect(studio, memory_store, PROJECT, address=address))
+    sentences = [sentence for one in changes for sentence in (*one.done, *one.problems)]
+    named = sum("http://10.0.0.5/webhook/7" in sentence for sentence in sentences)
+    assert named == (3 if calls_private_addresses else 2)
+    assert "hunter2" not in " ".join(sentences)
+
+
 class TestConnecting:
     def test_creates_webhook_and_tabs_and_monitors_the_project(self, memory_store: Store) -> None:
         studio = MemoryStudio(FEW)

@@ -73,9 +73,10 @@ class TestRefusals:
             open_data(url)
         assert list(tmp_path.iterdir()) == []  # it leaves no file behind
 
-    def test_of_a_database_whose_driver_is_not_installed(self) -> None:
+    @pytest.mark.parametrize("address", ["me:hunter2@host/name", "me@host/name?password=hunter2"])
+    def test_of_a_database_whose_driver_is_not_installed(self, address: str) -> None:
         with pytest.raises(CrowdError, match="LS_CROWD_DATABASE_URL") as caught:
-            open_data("mysql+pymysql://me:hunter2@host/name")
+            open_data(f"mysql+pymysql://{address}")
         assert "hunter2" not in str(caught.value)
 
     def test_of_a_file_that_is_not_a_database(self, tmp_path: Path) -> None:

@@ -65,6 +65,26 @@ class TestEnqueue:
         assert run(store.work, queue.read_snapshots) == {3: "second"}
 
 
+class TestEnqueueKnown:
+    def test_requests_a_pass_over_a_project_in_the_queue(self, store: Store) -> None:
+        enqueue(store, 3)
+        run(store.work, queue.complete, claim(store))
+        assert run(store.work, queue.enqueue_known, 3)
+        assert claim_project(store) == 3
+
+    def test_waits_as_any_request_does(self, store: Store) -> None:
+        enqueue(store, 3)
+        run(store.work, queue.complete, claim(store))
+        assert run(store.work, queue.enqueue_known, 3, quiet=60.0, max_wait=100.0)
+        assert -60 <= get_entry(store).due < -50
+        assert run(store.work, queue.enqueue_known, 3, quiet=60.0, max_wait=10.0)
+        assert -10 <= get_entry(store).due < 0
+
+    def test_does_not_add_a_project(self, store: Store) -> None:
+        assert not run(store.work, queue.enqueue_known, 3)
+        assert run(store.work, queue.list_entries) == []
+
+
 class TestEnqueueAll:
     def test_makes_idle_projects_due(self, store: Store) -> None:
         enqueue(store, 3)

@@ -22,7 +22,7 @@ DDL_HASHES = {
     ("data", 5): "6c028832d76e9550b802624b8e4e06701ceaeba366eec531f0fca7d0a6cc172c",
     ("work", 1): "cf8c83d69427cbdbbc3a33332df2186b4ea962747b0bf36a111d461922d4e18e",
     ("work", 2): "b29937b5d788c1723c6af9ab77e45930c7f06d7b4a9739b06d6128076fea2f7b",
-    ("work", 3): "192b87302a9f105a2703e1cfe4515a2c9dfb27f452e0460edede72f12ae2a744",
+    ("work", 3): "429b9d33bb257368389df2abc578b781b45516005c308923ca09a0b99339f75d",
 }
 SCHEMAS = {"data": DATA_SCHEMA, "work": WORK_SCHEMA}
 

@@ -1,4 +1,4 @@
-"""The trail records every change of every annotation, and keeps it after the annotation is gone."""
+"""The trail records every change of every annotation, and keeps it after the annotation is gone, but not for ever."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sqlalchemy import delete
 
 from ls_crowd_plugin.store import Store
 from ls_crowd_plugin.store.mirror import project_table
-from ls_crowd_plugin.store.trail import count_reassigned
+from ls_crowd_plugin.store.trail import Event, count_reassigned, record_events, remove_before
 from tests.support.mirrored import (
     LATER,
     NOON,
@@ -94,3 +94,13 @@ def test_outlives_its_project(mirror_store: Store) -> None:
     with mirror_store.data.begin() as connection:
         connection.execute(delete(project_table))
     assert len(read_trail(mirror_store)) == 1
+
+
+def test_loses_events_that_were_noticed_before_a_time(mirror_store: Store) -> None:
+    """The first release did not say when it noticed them, but when they happened."""
+    for at, noticed in ((NOON, NOON), (NOON, LATER), (NOON, ""), (LATER, "")):
+        event = Event(1, 10, "changed", at, 5, 5, "[]")
+        run(mirror_store.data, record_events, PROJECT, [event], noticed)
+    assert run(mirror_store.data, remove_before, NOON, 10) == 0
+    assert [run(mirror_store.data, remove_before, LATER, 1) for _ in range(3)] == [1, 1, 0]
+    assert [(row["at"], row["noticed"]) for row in read_trail(mirror_store)] == [(NOON, LATER), (LATER, "")]

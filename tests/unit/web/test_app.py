@@ -18,8 +18,7 @@ from tests.support.known_crowd import PROJECT, store_crowd
 from tests.support.pages import HtmlChecker, csrf_token_in, log_in, read_page
 
 PUBLIC = {
-    *("login.login", "login.logout", "static", "receiver.receive", "health.healthz", "health.readyz"),
-    "metrics.metrics",
+    *("login.login", "login.logout", "static", "health.healthz", "health.readyz", "metrics.metrics"),
 }
 
 
@@ -97,7 +96,9 @@ class TestCsrfToken:
 
 
 class TestHeaders:
-    @pytest.mark.parametrize("path", ["/login", "/", "/healthz", "/metrics", "/nowhere", "/static/style.css"])
+    @pytest.mark.parametrize(
+        "path", ["/login", "/", "/healthz", "/metrics", "/nowhere", "/static/style.css", "/webhook"]
+    )
     def test_forbid_scripts_from_elsewhere_and_frames(self, client: FlaskClient, path: str) -> None:
         headers = client.get(path, buffered=True).headers
         policy = headers["Content-Security-Policy"]

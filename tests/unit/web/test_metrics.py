@@ -26,13 +26,18 @@ def read_metrics(client: FlaskClient) -> dict[str, float]:
     return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if not line.startswith("#")}
 
 
-def test_events_are_counted_by_outcome(client: FlaskClient) -> None:
+def test_events_are_counted_by_outcome(client: FlaskClient, app_context: AppContext) -> None:
     assert read_metrics(client)['ls_crowd_events_total{outcome="lost"}'] == 0
-    client.post("/webhook/3", json=EVENTS[0], headers=RIGHT)
+    with app_context.store.work.begin() as connection:
+        queue.enqueue(connection, 3)
+    for project in (3, 4, 4, 5):
+        client.post(f"/webhook/{project}", json=EVENTS[0], headers=RIGHT)
     client.post("/webhook/3", json=EVENTS[0])
     metrics = read_metrics(client)
     assert metrics['ls_crowd_events_total{outcome="accepted"}'] == 1
+    assert metrics['ls_crowd_events_total{outcome="unknown"}'] == 3
     assert metrics['ls_crowd_events_total{outcome="refused"}'] == 1
+    assert (metrics["ls_crowd_projects"], metrics["ls_crowd_projects_unconfirmed"]) == (1, 2)
 
 
 def test_an_event_that_could_not_be_recorded_is_counted(client: FlaskClient, app_context: AppContext) -> None:

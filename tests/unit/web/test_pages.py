@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import time
@@ -12,11 +13,12 @@ from pathlib import Path
 import pytest
 from flask import template_rendered
 from flask.testing import FlaskClient
+from sqlalchemy import select, update
 
 from ls_crowd_plugin.store import queue
 from ls_crowd_plugin.store.gold import list_gold
 from ls_crowd_plugin.store.heartbeats import beat
-from ls_crowd_plugin.store.results import list_tasks
+from ls_crowd_plugin.store.results import list_tasks, result_table
 from ls_crowd_plugin.web import app as web_app
 from ls_crowd_plugin.web.context import AppContext
 from tests.support.known_crowd import CONTRARY, EXPERTS, PROJECT, known_crowd, store_crowd
@@ -192,6 +194,22 @@ class TestGold:
                 assert list_gold(connection, PROJECT).get((7, "topic")) == left
         assert pages.get(f"/api/projects/{PROJECT}/state").get_json() == {"busy": True}, "a pass is requested"
         assert f'data-busy="/api/projects/{PROJECT}/state"' in read_page(pages, f"/project/{PROJECT}/task/7")
+
+    @pytest.mark.parametrize("label", ["new  sport", " sport", "sport ", "two\nlines", 'a "quoted" <one> & more'])
+    def test_is_marked_by_a_browser_whatever_spaces_a_label_has(
+        self, pages: FlaskClient, app_context: AppContext, label: str
+    ) -> None:
+        """A browser sends an option's value; without one, its text with single spaces."""
+        with app_context.store.data.begin() as connection:
+            figures = connection.execute(select(result_table.c.figures)).scalar_one()
+            figures = figures.replace('"sport"', json.dumps(label))
+            connection.execute(update(result_table).values(figures=figures))
+        page = read_page(pages, f"/project/{PROJECT}/task/7")
+        assert label in [html.unescape(value) for value in re.findall(r'<option value="([^"]*)"', page)]
+        form = {"token": csrf_token_in(page), "question": "topic", "label": label.replace("\n", "\r\n")}
+        assert pages.post(f"/project/{PROJECT}/task/7/gold", data=form).status_code == 302
+        with app_context.store.data.connect() as connection:
+            assert list_gold(connection, PROJECT)[7, "topic"] == label
 
     @pytest.mark.parametrize(
         "changes", [{"token": "x"}, {"token": ""}, {"label": "nonsense"}, {"question": "nonsense"}, {"label": ""}]

@@ -1,4 +1,5 @@
-"""The receiver of webhooks: every event becomes one request, everything else is refused, and nothing breaks it."""
+"""The receiver of webhooks: an event of a known project becomes a request, one of another project a candidate,
+everything else is refused, and nothing breaks it."""
 
 from __future__ import annotations
 
@@ -19,9 +20,10 @@ from ls_crowd_plugin.records import Json
 from ls_crowd_plugin.settings import SECRET_HEADER
 from ls_crowd_plugin.store import Store, open_store, queue
 from ls_crowd_plugin.web import create_app
-from ls_crowd_plugin.web.app import MAX_BODY
 from ls_crowd_plugin.web.context import AppContext
+from ls_crowd_plugin.web.receiver import LARGE_BODY, MAX_BODY
 from tests.support.examples import examples
+from tests.support.queue_steps import candidates_in, claim, enqueue, get_entry
 from tests.support.service import SECRET
 from tests.support.webhooks import EVENTS, RIGHT
 
@@ -32,10 +34,10 @@ def database_url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / 'crowd.db'}"
 
 
-def requested(store: Store) -> list[int]:
-    """The projects in the queue."""
+def recorded(store: Store) -> list[int]:
+    """The projects in the queue and the candidates."""
     with store.work.connect() as connection:
-        return [entry.project for entry in queue.list_entries(connection)]
+        return [entry.project for entry in queue.list_entries(connection)] + candidates_in(store)
 
 
 def receiver(store: Store) -> FlaskClient:
@@ -46,21 +48,19 @@ def receiver(store: Store) -> FlaskClient:
 class TestEvents:
     @pytest.mark.parametrize("event", EVENTS, ids=lambda event: str(event["action"]))
     @pytest.mark.parametrize("path", ["/webhook", "/webhook/3"])
-    def test_request_a_pass_over_their_project(
-        self, client: FlaskClient, app_context: AppContext, event: Json, path: str
-    ) -> None:
+    def test_name_their_project(self, client: FlaskClient, app_context: AppContext, event: Json, path: str) -> None:
         response = client.post(path, json=event, headers=RIGHT)
-        assert (response.status_code, response.json, requested(app_context.store)) == (202, {"project": 3}, [3])
+        assert (response.status_code, response.json, recorded(app_context.store)) == (202, {"project": 3}, [3])
 
     def test_without_payload_name_their_project_in_the_address(
         self, client: FlaskClient, app_context: AppContext
     ) -> None:
         response = client.post("/webhook/5", json={"action": "ANNOTATION_CREATED"}, headers=RIGHT)
-        assert (response.status_code, requested(app_context.store)) == (202, [5])
+        assert (response.status_code, recorded(app_context.store)) == (202, [5])
 
     def test_without_a_project_are_refused_with_what_to_do(self, client: FlaskClient, app_context: AppContext) -> None:
         response = client.post("/webhook", json={"action": "ANNOTATION_CREATED"}, headers=RIGHT)
-        assert (response.status_code, requested(app_context.store)) == (400, [])
+        assert (response.status_code, recorded(app_context.store)) == (400, [])
         assert "/webhook/<project id>" in response.get_data(as_text=True)
 
     @pytest.mark.postgres
@@ -68,12 +68,40 @@ class TestEvents:
         with open_store(postgres("events")) as store:
             client = receiver(store)
             statuses = {client.post("/webhook", json=event, headers=RIGHT).status_code for event in EVENTS}
-            assert (statuses, requested(store)) == ({202}, [3])
+            assert (statuses, recorded(store)) == ({202}, [3])
 
-    def test_wait_until_it_is_quiet(self, client: FlaskClient, app_context: AppContext) -> None:
+    def test_of_a_project_in_the_queue_request_a_pass_when_it_is_quiet(
+        self, client: FlaskClient, app_context: AppContext
+    ) -> None:
+        store = app_context.store
+        enqueue(store, 5)
+        with store.work.begin() as connection:
+            queue.complete(connection, claim(store))
+        assert get_entry(store, 5).waiting is None
         client.post("/webhook/5", json={"action": "X"}, headers=RIGHT)
-        with app_context.store.work.begin() as connection:
-            assert queue.claim(connection, "a") is None
+        entry = get_entry(store, 5)
+        assert (entry.waiting is None, entry.due < 0, candidates_in(store)) == (False, True, [])
+
+    def test_of_a_project_that_may_not_exist_request_nothing(
+        self, client: FlaskClient, app_context: AppContext
+    ) -> None:
+        """Whoever knows the secret can invent projects without end."""
+        for _ in range(2):
+            assert client.post("/webhook/987654", json={"action": "X"}, headers=RIGHT).status_code == 202
+        with app_context.store.work.connect() as connection:
+            assert queue.list_entries(connection) == []
+        assert candidates_in(app_context.store) == [987654]
+
+    def test_that_are_large_are_not_parsed_where_the_address_names_the_project(
+        self, client: FlaskClient, app_context: AppContext
+    ) -> None:
+        response = client.post("/webhook/5", data=b"[" * (LARGE_BODY + 1), headers=RIGHT)
+        assert (response.status_code, recorded(app_context.store)) == (202, [5])
+
+    def test_that_are_large_name_their_project(self, client: FlaskClient, app_context: AppContext) -> None:
+        body = {"action": "TASKS_CREATED", "tasks": [{"project": 3, "text": "x" * LARGE_BODY}]}
+        response = client.post("/webhook", json=body, headers=RIGHT)
+        assert (response.status_code, recorded(app_context.store)) == (202, [3])
 
     def test_that_cannot_be_recorded_get_a_503(self, client: FlaskClient, app_context: AppContext) -> None:
         with app_context.store.work.begin() as connection:
@@ -104,7 +132,7 @@ class TestRefused:
     )
     def test_without_the_secret(self, client: FlaskClient, app_context: AppContext, headers: dict[str, str]) -> None:
         response = client.post("/webhook/3", json=EVENTS[0], headers=headers)
-        assert (response.status_code, requested(app_context.store)) == (401, [])
+        assert (response.status_code, recorded(app_context.store)) == (401, [])
 
     def test_without_the_secret_before_the_body_is_read(self, app_context: AppContext) -> None:
         class Unread(io.BytesIO):
@@ -122,7 +150,7 @@ class TestRefused:
     )
     def test_what_is_not_an_event(self, client: FlaskClient, app_context: AppContext, body: bytes) -> None:
         response = client.post("/webhook/3", data=body, headers=RIGHT)
-        assert (response.status_code, requested(app_context.store)) == (400, [])
+        assert (response.status_code, recorded(app_context.store)) == (400, [])
 
     def test_what_is_nested_without_end(self, client: FlaskClient) -> None:
         body = b'{"action": "X", "a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
@@ -131,12 +159,12 @@ class TestRefused:
     def test_what_is_too_large(self, client: FlaskClient, app_context: AppContext) -> None:
         body = b'{"action": "X", "a": "' + b"x" * MAX_BODY + b'"}'
         response = client.post("/webhook/3", data=body, headers=RIGHT)
-        assert (response.status_code, requested(app_context.store)) == (413, [])
+        assert (response.status_code, recorded(app_context.store)) == (413, [])
 
     @pytest.mark.parametrize("project", [0, -1, 2**63, 10**30, True, "3", None, [3], {"id": "3"}])
     def test_a_project_that_cannot_exist(self, client: FlaskClient, app_context: AppContext, project: Any) -> None:
         response = client.post("/webhook", json={"action": "X", "project": project}, headers=RIGHT)
-        assert (response.status_code, requested(app_context.store)) == (400, [])
+        assert (response.status_code, recorded(app_context.store)) == (400, [])
 
     def test_a_number_in_the_address_that_no_database_can_hold(self, client: FlaskClient) -> None:
         response = client.post(f"/webhook/{2**63}", json=EVENTS[0], headers=RIGHT)
@@ -148,11 +176,26 @@ class TestRefused:
     )
     def test_an_unknown_address(self, client: FlaskClient, app_context: AppContext, path: str) -> None:
         response = client.post(path, json=EVENTS[0], headers=RIGHT)
-        assert (response.status_code in (308, 404, 405), requested(app_context.store)) == (True, [])
+        assert (response.status_code in (308, 404, 405), recorded(app_context.store)) == (True, [])
 
-    @pytest.mark.parametrize("method", ["get", "put", "delete", "patch"])
+    @pytest.mark.parametrize("method", ["get", "put", "delete", "patch", "options", "head"])
     def test_another_method(self, client: FlaskClient, method: str) -> None:
-        assert getattr(client, method)("/webhook/3", headers=RIGHT).status_code == 405
+        response = getattr(client, method)("/webhook/3", headers=RIGHT)
+        assert (response.status_code, response.headers["Allow"]) == (405, "POST")
+
+    def test_a_large_event_while_another_one_is_read(self, client: FlaskClient) -> None:
+        """Parsing takes much memory: only one at a time."""
+
+        class Body(io.BytesIO):
+            def read(self, size: int | None = -1, /) -> bytes:
+                statuses.append(client.post("/webhook", data=b"x" * size_of_body, headers=RIGHT).status_code)
+                return super().read(size)
+
+        size_of_body, statuses = LARGE_BODY + 1, list[int]()
+        environ = EnvironBuilder("/webhook", method="POST", headers=list(RIGHT.items())).get_environ()
+        environ |= {"wsgi.input": Body(b"x" * size_of_body), "CONTENT_LENGTH": str(size_of_body)}
+        _, status, _ = run_wsgi_app(client.application, environ)
+        assert (statuses, status) == ([503], "400 Bad Request")
 
 
 json_values = st.recursive(
