@@ -14,12 +14,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
-from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import requests
 
 from ..errors import Interrupted, LabelStudioError, NotAllowed, NotFound, Rejected, Unreachable
+from .lenient_json import Parsed, parse
 from .retries import MAX_TRIES, TRANSIENT_STATUSES, backoff, never_sent, retry_after
 
 MAX_MESSAGE = 300  # characters of the server's own words in an error
@@ -30,7 +30,7 @@ BAD_ADDRESS_ERRORS = (
     requests.exceptions.InvalidSchema,
 )
 
-Answer = Any  # JSON of a shape that only Label Studio knows
+Answer = Parsed
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ class Http:
         if status == 204 or not response.content:
             return None
         try:
-            return response.json()
+            return parse(response.content)
         except ValueError:
             raise _TransientError("its answer was cut off or is no JSON") from None
 
@@ -188,7 +188,7 @@ class Http:
     def _message(self, response: requests.Response) -> str:
         """Return the server's own words about a refusal, short and without secrets."""
         try:
-            content = response.json()
+            content = parse(response.content)
         except ValueError:
             content = response.reason
         if isinstance(content, dict):

@@ -12,6 +12,7 @@ from ..store import Annotation
 from ..store.gold import GoldKey
 from .gold_sources import believed_marks, merge_gold
 from .region_groups import RegionGroup, Unit, group_regions
+from .usable import LeftOutAnnotation, usable_annotations, warn_of
 
 Key = tuple[Unit, str]  # unit, question
 ByAnnotator = Mapping[tuple[int, int], Annotation]  # (task, annotator) → the annotation that counts
@@ -32,6 +33,7 @@ class Crowd:
     people_counts: dict[int, int] = field(default_factory=dict)  # task → people who annotated it, gold included
     annotations: dict[tuple[int, int], Annotation] = field(default_factory=dict)  # (task, annotator) → what counts
     groups: dict[Unit, RegionGroup] = field(default_factory=dict)  # of regions
+    left_out_annotations: list[LeftOutAnnotation] = field(default_factory=list)  # those that cannot be used, and why
     warnings: list[str] = field(default_factory=list)
 
     def add(self, unit: Unit, annotator: int, question: str, label: str) -> None:
@@ -83,11 +85,12 @@ def build_crowd(
     counted are skipped, empty and copied annotations and those without an author; of several by one person on one task
     the newest counts. Where people draw regions, an empty annotation says that there are none.
     """
-    usable = [annotation for annotation in annotations if _is_usable(annotation, config)]
-    config = config.with_observed_labels([annotation.items for annotation in usable])
+    usable, left_out = usable_annotations(config, (one for one in annotations if _is_usable(one, config)))
+    config = config.with_observed_labels((annotation.annotator, annotation.items) for annotation in usable)
     marks, warnings = believed_marks(usable)
     people = {(annotation.task, annotation.annotator) for annotation in usable}
-    crowd = Crowd(config, people_counts=dict(Counter(task for task, _ in people)), warnings=warnings)
+    crowd = Crowd(config, people_counts=dict(Counter(task for task, _ in people)), left_out_annotations=left_out)
+    crowd.warnings.extend([*warn_of(left_out), *warnings])
     is_gold = [annotation.id in marks or annotation.annotator in recipe.experts for annotation in usable]
     answers = _newest(annotation for annotation, gold in zip(usable, is_gold, strict=True) if not gold)
     golden = _newest(annotation for annotation, gold in zip(usable, is_gold, strict=True) if gold)
@@ -99,7 +102,8 @@ def build_crowd(
     left_empty |= {question for (_, question), label in gold.items() if label == NONE}
     _add_regions(crowd, answers, golden, recipe.min_iou)
     for question in config.questions:
-        crowd.label_set[question.name] = [*question.labels, *([NONE] if question.name in left_empty else [])]
+        is_new = question.name in left_empty and NONE not in question.labels
+        crowd.label_set[question.name] = [*question.labels, *([NONE] if is_new else [])]
     return crowd
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from ..controls import Config, read_config
+from ..controls.bounds import MAX_RESULT_CHARACTERS
 from ..errors import EndPass, NotFound, UnusableInput
 from ..labelstudio import ProjectFacts
 from ..records import Json
@@ -18,6 +19,7 @@ from ..store.mirror import EXCERPT
 from .context import PassContext
 
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"  # the only form that Label Studio's filters read
+MAX_SECONDS = 1e8  # that an annotation can have taken
 IN_FLIGHT = timedelta(seconds=5)  # a change may become visible this much later than the time it carries
 
 
@@ -155,7 +157,8 @@ def _compare_task_ids(context: PassContext, task_number: int, noticed: str) -> t
 
 def _parse_task(task: Json, reading: _Reading) -> tuple[Task, list[Annotation]]:
     """A task of Label Studio's list as the mirror keeps it."""
-    data = task.get("data") or {}
+    data = task.get("data")
+    data = data if isinstance(data, dict) else {}
     gold = data.get(reading.gold_field) if reading.gold_field else None
     texts = {
         name: data[text.name] if text.whole else data[text.name][:EXCERPT]
@@ -178,28 +181,38 @@ def _parse_annotation(task: int, annotation: Json) -> Annotation:
         id=int(annotation["id"]),
         task=task,
         annotator=_user(annotation.get("completed_by")),
-        result=_dump(annotation.get("result") or [], compact=True),
+        result=_dump(annotation.get("result") or [], compact=True)[: MAX_RESULT_CHARACTERS + 1],
         skipped=bool(annotation.get("was_cancelled")),
         ground_truth=bool(annotation.get("ground_truth")),
         copied=bool(annotation.get("parent_prediction") or annotation.get("parent_annotation")),
         created_at=str(annotation.get("created_at") or ""),
         updated_at=str(annotation.get("updated_at") or ""),
         updated_by=_user(annotation.get("updated_by")),
-        lead_time=annotation.get("lead_time"),
+        lead_time=_seconds(annotation.get("lead_time")),
     )
 
 
 def _dump(value: object, *, sort_keys: bool = False, compact: bool = False) -> str:
     """JSON that a database accepts: a lone surrogate, which a browser may leave, is replaced."""
     separators = (",", ":") if compact else None
-    text = json.dumps(value, ensure_ascii=False, sort_keys=sort_keys, separators=separators)
+    try:
+        text = json.dumps(value, ensure_ascii=False, sort_keys=sort_keys, separators=separators)
+    except RecursionError:  # nested so deeply that it could just be read
+        text = "null"
     return text.encode("utf-8", "replace").decode()
 
 
 def _user(value: object) -> int | None:
     """A user's id, which comes as a number or inside an object."""
     user = value.get("id") if isinstance(value, dict) else value
-    return user if isinstance(user, int) else None
+    return user if isinstance(user, int) and not isinstance(user, bool) else None
+
+
+def _seconds(value: object) -> float | None:
+    """How long an annotation took; nothing that can be meant exceeds a few years."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_SECONDS:
+        return None
+    return float(value)
 
 
 def _objects(values: list[object] | None) -> Iterator[Json]:

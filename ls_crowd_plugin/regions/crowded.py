@@ -22,6 +22,7 @@ MAX_WORK, MAX_CROWDED_WORK = 2_000_000, 300_000  # pairs · rounds of clustering
 MAX_PAIRS = 2_000_000  # pairs of regions of different annotators on one task whose bounds meet
 MAX_COMPARED_PAIRS = 20_000_000  # pairs that meet on one axis, which have to be compared on the other
 COSTLY = 5  # how many pairs one with a rotated box counts as
+ALWAYS_COMPARED = 894  # regions on one task: even if all meet and are costly, there are fewer than MAX_PAIRS pairs
 
 
 class Effort(Generic[Extent]):
@@ -76,7 +77,7 @@ def too_entangled(drawings: Sequence[Sequence[Extent]], kind: Kind[Extent]) -> l
     Those with the fewest regions are kept first, as long as all that are kept meet in at most MAX_PAIRS pairs.
     """
     sizes = [len(drawing) for drawing in drawings]
-    if sum(sizes) ** 2 * COSTLY <= 2 * MAX_PAIRS:
+    if sum(sizes) <= ALWAYS_COMPARED:
         return []
     bounds = kind.bounds([extent for drawing in drawings for extent in drawing])
     ranked, ends = rank(bounds), np.cumsum(sizes)

@@ -28,7 +28,7 @@ class TestPathsOfTheConfig:
 
     def test_are_not_extended_by_annotators(self) -> None:
         config = config_of(TREE.format(""))
-        assert config.with_observed_labels([paths(["mineral"])]).questions == config.questions
+        assert config.with_observed_labels(by_people(paths(["mineral"]))).questions == config.questions
 
 
 class TestOnePath:
@@ -51,15 +51,16 @@ class TestOnePath:
 
 class TestPathsOfAnnotators:
     def test_become_questions(self) -> None:
-        config = config_of(OPEN_TREE).with_observed_labels([paths(["b"]), paths(["a", "a1"], ["b"]), []])
+        config = config_of(OPEN_TREE).with_observed_labels(by_people(paths(["b"]), paths(["a", "a1"], ["b"]), []))
         assert [question.name for question in config.questions] == ["kind: a / a1", "kind: b"]
 
     def test_are_none_before_anybody_answered(self) -> None:
         assert config_of(OPEN_TREE).with_observed_labels([]).questions == ()
 
     def test_are_written(self) -> None:
-        config = config_of(OPEN_TREE).with_observed_labels([paths(["a", "a1"])])
+        config = config_of(OPEN_TREE).with_observed_labels(by_people(paths(["a", "a1"])))
         assert config.write({"kind: a / a1": YES})[0]["value"] == {"taxonomy": [["a", "a1"]]}
 
     def test_that_are_unreadable_are_ignored(self) -> None:
-        assert config_of(OPEN_TREE).with_observed_labels([[item("kind", {"taxonomy": 5})]]).questions == ()
+        unreadable = [item("kind", {"taxonomy": 5})]
+        assert config_of(OPEN_TREE).with_observed_labels(by_people(unreadable)).questions == ()
