@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 MAX_DEPTH = 100  # lists and objects inside one another; what is deeper is read as null
@@ -16,13 +17,12 @@ Parsed = Any  # JSON of a shape that only Label Studio knows
 
 def parse(content: bytes) -> Parsed:
     """Return the JSON in an answer; raise ValueError if it is cut off or no JSON at all."""
-    try:
+    with suppress(RecursionError, ValueError):
         return json.loads(content)
-    except RecursionError:
-        text = content.decode("utf-8", "replace")
-        return json.loads("".join(_shallow_parts(text)), parse_int=_whole_number)
-    except ValueError:
-        return json.loads(content, parse_int=_whole_number)
+    text = content.decode("utf-8", "surrogatepass")  # UnicodeDecodeError is a ValueError
+    with suppress(RecursionError):
+        return json.loads(text, parse_int=_whole_number)
+    return json.loads("".join(_shallow_parts(text)), parse_int=_whole_number)
 
 
 def _whole_number(digits: str) -> float:

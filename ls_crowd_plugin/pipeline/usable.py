@@ -51,7 +51,8 @@ def warn_of(left_out: Sequence[LeftOutAnnotation]) -> list[str]:
     named = "; ".join(f"annotation {annotation} has {reason}" for annotation, reason in left_out[:SHOWN])
     more = "; and so on" if len(left_out) > SHOWN else ""
     verb = "is" if len(left_out) == 1 else "are"
-    return [f"{count(len(left_out), 'annotation')} {verb} left out: {named}{more}. Correct or delete them there."]
+    number = count(len(left_out), "annotation")
+    return [f"{number} {verb} left out: {named}{more}. Correct or delete them in Label Studio."]
 
 
 def _entangled(config: Config, annotations: Sequence[Annotation]) -> set[int]:

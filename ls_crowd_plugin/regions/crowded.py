@@ -21,8 +21,8 @@ MAX_COMPONENT_PAIRS = 250_000  # overlapping pairs in a component; one with more
 MAX_WORK, MAX_CROWDED_WORK = 2_000_000, 300_000  # pairs · rounds of clustering on one task; 10 to 20 µs each
 MAX_PAIRS = 2_000_000  # pairs of regions of different annotators on one task whose bounds meet
 MAX_COMPARED_PAIRS = 20_000_000  # pairs that meet on one axis, which have to be compared on the other
-COSTLY = 5  # how many pairs one with a rotated box counts as
-ALWAYS_COMPARED = 894  # regions on one task: even if all meet and are costly, there are fewer than MAX_PAIRS pairs
+COSTLY = 4  # how many pairs one with a rotated box counts as
+ALWAYS_COMPARED = 1000  # regions on one task: even if all meet and are costly, there are fewer than MAX_PAIRS pairs
 
 
 class Effort(Generic[Extent]):
