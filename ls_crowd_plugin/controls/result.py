@@ -19,5 +19,5 @@ def parse_result(text: str) -> list[Item]:
     except ValueError:  # also an integer with thousands of digits
         raise Unreadable("a result that is no JSON, or has a number that is too long") from None
     if not isinstance(result, list):
-        raise Unreadable("a result that is no list")
+        raise Unreadable("a result that is no list, or that Label Studio cannot show")
     return result

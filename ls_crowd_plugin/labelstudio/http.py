@@ -18,7 +18,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import requests
 
-from ..errors import Interrupted, LabelStudioError, NotAllowed, NotFound, Rejected, Unreachable
+from ..errors import BrokenAnswer, Interrupted, LabelStudioError, NotAllowed, NotFound, Rejected, Unreachable
 from .lenient_json import Parsed, parse
 from .retries import MAX_TRIES, TRANSIENT_STATUSES, backoff, never_sent, retry_after
 
@@ -42,6 +42,7 @@ class _Request:
     repeatable: bool = True  # whether carrying it out twice does no harm
     authorised: bool = True  # whether it carries a token
     seconds: float = 0.0  # how long the answer may take, if that is longer than the time-out
+    tries: int = MAX_TRIES
 
     @property
     def name(self) -> str:
@@ -51,8 +52,9 @@ class _Request:
 class _TransientError(Exception):
     """A try failed, and the next one may succeed."""
 
-    def __init__(self, trouble: str, *, may_be_done: bool = True, pause: float | None = None) -> None:
+    def __init__(self, trouble: str, *, may_be_done: bool = True, pause: float | None = None, status: int = 0) -> None:
         super().__init__(trouble)
+        self.status = status  # of the answer, if there was one
         self.may_be_done = may_be_done  # whether the server may have carried the request out
         self.pause = pause  # seconds the server asks to wait
 
@@ -90,8 +92,8 @@ class Http:
         """Return the time on the server's clock, which stamps its data, to about a second."""
         return datetime.now(timezone.utc) + self._clock_ahead
 
-    def get(self, path: str, **parameters: str | int) -> Answer:
-        return self._ask(_Request("GET", path, parameters))
+    def get(self, path: str, *, tries: int = MAX_TRIES, **parameters: str | int) -> Answer:
+        return self._ask(_Request("GET", path, parameters, tries=tries))
 
     def patch(self, path: str, body: object) -> Answer:
         return self._ask(_Request("PATCH", path, body=body))
@@ -107,7 +109,7 @@ class Http:
         """Send a request until it is answered, and return what the answer contains."""
         may_renew_token = request.authorised and self._is_refresh_token
         failure = _TransientError("")
-        for attempt in range(MAX_TRIES):
+        for attempt in range(request.tries):
             if attempt:
                 self._sleep(backoff(attempt) if failure.pause is None else failure.pause)
             try:
@@ -120,8 +122,9 @@ class Http:
                 failure = error
                 if failure.may_be_done and not request.repeatable:
                     raise Interrupted(f"Label Studio broke off {request.name}: {failure}.") from None
-        raise Unreachable(
-            f"Label Studio at {self._where} did not answer {request.name}: {failure}; tried {MAX_TRIES} times."
+        kind = BrokenAnswer if failure.status == 500 else Unreachable
+        raise kind(
+            f"Label Studio at {self._where} did not answer {request.name}: {failure}; tried {request.tries} times."
         )
 
     def _send(self, request: _Request) -> requests.Response:
@@ -158,7 +161,8 @@ class Http:
         status = response.status_code
         if status in TRANSIENT_STATUSES:
             # With 429 the server was too busy to begin.
-            raise _TransientError(f"it answered {status}", may_be_done=status != 429, pause=retry_after(response))
+            pause = retry_after(response)
+            raise _TransientError(f"it answered {status}", may_be_done=status != 429, pause=pause, status=status)
         if 300 <= status < 400:
             raise Rejected(
                 f"Label Studio at {self._where} redirects {request.name} ({status}); set LABEL_STUDIO_URL to the"
