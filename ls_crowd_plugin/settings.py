@@ -187,6 +187,14 @@ SETTINGS = (
         "how often Label Studio is polled for changes that no webhook reported",
         values.Number(1),
     ),
+    Setting(
+        "LS_CROWD_MEMORY_MB",
+        "memory_mb",
+        "4096",
+        "megabytes of memory that a worker may use, at least 512, or 0 for any amount; a project that needs more is"
+        " parked",
+        values.megabytes,
+    ),
 )
 CONFIG_FILE = Setting(
     "LS_CROWD_CONFIG", "", "", "a TOML file with any of these settings; the environment takes precedence"
@@ -211,6 +219,7 @@ class Settings:
     quiet_seconds: float
     max_wait_seconds: float
     poll_seconds: float
+    memory_mb: int
 
     @property
     def public_url(self) -> str:

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 
 from ..controls import NO_REGION, NONE, Config
 from ..recipe import Recipe
+from ..records import LeftOutAnnotation
 from ..store import Annotation
 from ..store.gold import GoldKey
 from .gold_sources import believed_marks, merge_gold
 from .region_groups import RegionGroup, Unit, group_regions
-from .usable import LeftOutAnnotation, usable_annotations, warn_of
+from .usable import usable_annotations, warn_of
 
 Key = tuple[Unit, str]  # unit, question
 ByAnnotator = Mapping[tuple[int, int], Annotation]  # (task, annotator) → the annotation that counts
@@ -33,7 +34,7 @@ class Crowd:
     people_counts: dict[int, int] = field(default_factory=dict)  # task → people who annotated it, gold included
     annotations: dict[tuple[int, int], Annotation] = field(default_factory=dict)  # (task, annotator) → what counts
     groups: dict[Unit, RegionGroup] = field(default_factory=dict)  # of regions
-    left_out_annotations: list[LeftOutAnnotation] = field(default_factory=list)  # those that cannot be used, and why
+    left_out_annotations: list[LeftOutAnnotation] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
     def add(self, unit: Unit, annotator: int, question: str, label: str) -> None:

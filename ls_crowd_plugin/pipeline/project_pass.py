@@ -30,6 +30,7 @@ from .plan import DesiredPrediction, Plan, make_plan
 from .project_fit import ProjectFit, fit_project
 from .pull import Pulled, pull
 from .task_meta import copy_task_meta
+from .usable import summarise
 from .write import Written, existing_predictions, existing_versions, settings_to_change, write
 
 MAX_PLANS = 4  # in one pass, if requests are interrupted or tasks are deleted meanwhile
@@ -195,6 +196,7 @@ def _summary(inputs: Inputs, fit: ProjectFit) -> ProjectSummary:
         answers=len(crowd.units),
         gold=len(crowd.gold),
         left_out=list(crowd.config.left_out),
+        left_out_annotations=summarise(crowd.left_out_annotations),
         warnings=[*crowd.warnings, *found.warnings],
     )
 

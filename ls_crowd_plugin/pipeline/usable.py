@@ -6,14 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from ..controls import Config, Unreadable, parse_result
-from ..records import count
+from ..records import LeftOutAnnotation, LeftOutAnnotations, count
 from ..regions import ALWAYS_COMPARED, too_entangled
 from ..store import Annotation
 
 TOO_ENTANGLED = "regions that overlap those of other people too often to be compared"
-SHOWN = 3  # annotations named in a warning
-
-LeftOutAnnotation = tuple[int, str]  # id and reason
+MAX_WARNED, MAX_EXAMPLES = 3, 20  # annotations named in a warning, and in a project's summary
 
 
 def usable_annotations(
@@ -41,15 +39,20 @@ def usable_annotations(
             crowded[annotation.task].append(annotation)
     for own in crowded.values():
         left_out |= dict.fromkeys(_entangled(config, own), TOO_ENTANGLED)
-    return [one for one in kept if one.id not in left_out], sorted(left_out.items())
+    unused = [LeftOutAnnotation(number, left_out[number]) for number in sorted(left_out)]
+    return [one for one in kept if one.id not in left_out], unused
 
 
-def warn_of(left_out: Sequence[LeftOutAnnotation]) -> list[str]:
+def summarise(left_out: Sequence[tuple[int, str]]) -> LeftOutAnnotations:
+    return LeftOutAnnotations(len(left_out), [LeftOutAnnotation(*one) for one in left_out[:MAX_EXAMPLES]])
+
+
+def warn_of(left_out: Sequence[tuple[int, str]]) -> list[str]:
     """One warning about all annotations that are left out, if there are any."""
     if not left_out:
         return []
-    named = "; ".join(f"annotation {annotation} has {reason}" for annotation, reason in left_out[:SHOWN])
-    more = "; and so on" if len(left_out) > SHOWN else ""
+    named = "; ".join(f"annotation {annotation} has {reason}" for annotation, reason in left_out[:MAX_WARNED])
+    more = "; and so on" if len(left_out) > MAX_WARNED else ""
     verb = "is" if len(left_out) == 1 else "are"
     number = count(len(left_out), "annotation")
     return [f"{number} {verb} left out: {named}{more}. Correct or delete them in Label Studio."]

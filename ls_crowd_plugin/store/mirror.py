@@ -218,6 +218,11 @@ def count_tasks(connection: Connection, project: int) -> int:
     return int(connection.execute(query).scalar_one())
 
 
+def count_annotations(connection: Connection, project: int) -> int:
+    query = select(func.count()).select_from(annotation_table).where(annotation_table.c.project == project)
+    return int(connection.execute(query).scalar_one())
+
+
 def read_annotations(connection: Connection, project: int) -> list[Annotation]:
     """All annotations of a project, by id."""
     query = select(*_ANNOTATION_COLUMNS).where(annotation_table.c.project == project).order_by(annotation_table.c.id)

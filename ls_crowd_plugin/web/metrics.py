@@ -15,6 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from ..store import Store, queue, tallies
 from ..store.heartbeats import alive_workers
+from ..store.results import load_summary
 from .context import app_context
 from .login import public
 
@@ -55,6 +56,8 @@ class DatabaseCollector:
                 entries = queue.list_entries(connection)
                 workers = alive_workers(connection)
                 sums = tallies.read(connection)
+            with self._store.data.connect() as connection:
+                summaries = [load_summary(connection, entry.project) for entry in entries]
         except SQLAlchemyError:
             up.add_metric([], 0)
             yield up
@@ -63,12 +66,14 @@ class DatabaseCollector:
         yield up
         waiting = [entry.waiting for entry in entries if entry.waiting is not None]
         failing = sum(bool(entry.error) for entry in entries)
+        unused = sum(found.left_out_annotations.number for found in summaries if found is not None)
         troubled = sum(trouble is not None for trouble in workers.values())
         for name, meaning, value in (
             ("ls_crowd_projects", "Monitored projects.", len(entries)),
             ("ls_crowd_projects_waiting", "Projects that wait for a pass.", len(waiting)),
             ("ls_crowd_queue_age_seconds", "How long the oldest of them has been waiting.", max(waiting, default=0.0)),
             ("ls_crowd_projects_failing", "Projects whose last pass failed, or that are parked.", failing),
+            ("ls_crowd_annotations_left_out", "Annotations in these projects that cannot be used.", unused),
             ("ls_crowd_workers", "Workers that are running.", len(workers)),
             ("ls_crowd_workers_in_trouble", "Workers that report a problem.", troubled),
         ):

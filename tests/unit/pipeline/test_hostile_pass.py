@@ -14,9 +14,9 @@ from ls_crowd_plugin.controls.bounds import MAX_RESULT_CHARACTERS
 from ls_crowd_plugin.pipeline.outcome import Kind
 from ls_crowd_plugin.pipeline.pull import MAX_SECONDS, _parse_task, _Reading
 from ls_crowd_plugin.recipe import Recipe
-from ls_crowd_plugin.records import Json
+from ls_crowd_plugin.records import Json, LeftOutAnnotation, LeftOutAnnotations
 from ls_crowd_plugin.store import Store, mirror
-from ls_crowd_plugin.store.results import load_annotator
+from ls_crowd_plugin.store.results import load_annotator, load_summary
 from tests.support.hostile import EVERYTHING_TEXT, hostile_results
 from tests.support.label_configs import OPEN_TREE, TEXT, item
 from tests.support.memory_studio import PROJECT, MemoryStudio
@@ -45,11 +45,18 @@ def test_a_hostile_annotation_stops_nothing(store: Store, result: list[Any]) -> 
     assert pass_over(studio, store, recipe=recipe).kind is Kind.UNCHANGED
 
 
-def test_an_annotation_that_is_left_out_is_named_in_the_warnings(memory_store: Store) -> None:
+def test_an_annotation_that_is_left_out_is_named_in_the_warnings_and_the_summary(memory_store: Store) -> None:
     studio = agreed_studio([1, 2])
     odd = studio.annotate(1, 9, "", result=[item("mood", {"choices": 7})])
-    (warning,) = [one for one in report_of_pass(studio, memory_store).warnings if "left out" in one]
+    report = report_of_pass(studio, memory_store)
+    (warning,) = [one for one in report.warnings if "left out" in one]
     assert f"annotation {odd} has a choice that is no list of texts" in warning
+    assert report.summary.left_out_annotations == LeftOutAnnotations(
+        1, [LeftOutAnnotation(odd, "a choice that is no list of texts")]
+    )
+    assert pass_over(studio, memory_store).report is not None
+    with memory_store.data.connect() as connection:
+        assert load_summary(connection, PROJECT) == report.summary
 
 
 def test_a_result_that_is_too_large_is_not_kept_whole(memory_store: Store) -> None:
