@@ -7,6 +7,7 @@ CrowdError                  anything this project refuses or fails at; exit code
 ├── EndPass                 a pass ends here for a reason that is not a failure; never leaves `run_pass`
 └── LabelStudioError        Label Studio did not do what was asked
     ├── Unreachable         no answer, or none that can be used, after all retries
+    │   └── BrokenAnswer    it fails at this request whenever it is asked (500)
     ├── NotAllowed          the token is wrong or may not do this (401, 403)
     ├── NotFound            there is no such thing (404)
     ├── Rejected            the request itself was refused (other 4xx)
@@ -50,6 +51,10 @@ class LabelStudioError(CrowdError):
 
 class Unreachable(LabelStudioError):
     """No usable answer after all retries."""
+
+
+class BrokenAnswer(Unreachable):
+    """500 after all retries."""
 
 
 class NotAllowed(LabelStudioError):

@@ -171,6 +171,21 @@ class LeftOut:
     reason: str
 
 
+class LeftOutAnnotation(NamedTuple):
+    """An annotation that is not used, and why."""
+
+    annotation: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class LeftOutAnnotations:
+    """How many annotations are not used, and some of them."""
+
+    number: int = 0
+    examples: list[LeftOutAnnotation] = field(default_factory=list)
+
+
 @dataclass(frozen=True)
 class ProjectSummary:
     """The main facts about a project's consensus."""
@@ -188,11 +203,16 @@ class ProjectSummary:
     differ_from_plurality: int = 0
     labels: int = 0
     left_out: list[LeftOut] = field(default_factory=list)
+    left_out_annotations: LeftOutAnnotations = field(default_factory=LeftOutAnnotations)
     warnings: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, found: Json) -> ProjectSummary:
         known = {one.name: found[one.name] for one in fields(cls) if one.name in found}
+        unused = found.get("left_out_annotations", {"number": 0, "examples": []})
+        known["left_out_annotations"] = LeftOutAnnotations(
+            unused["number"], [LeftOutAnnotation(*example) for example in unused["examples"]]
+        )
         return cls(**{**known, "left_out": [LeftOut(**control) for control in found.get("left_out", ())]})
 
 

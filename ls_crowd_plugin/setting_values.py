@@ -23,6 +23,7 @@ class Projects(NamedTuple):
         return self.everything or project in self.ids
 
 
+MIN_MEGABYTES = 512  # a worker alone needs a third of it
 NO_PROJECTS = Projects(False, frozenset())
 
 
@@ -77,6 +78,13 @@ def port(name: str, written: str) -> int:
     if number > 65535:
         raise UnusableInput(f"{name} is {number}; use a port below 65536.")
     return number
+
+
+def megabytes(name: str, written: str) -> int:
+    number = Number(0)(name, written)
+    if 0 < number < MIN_MEGABYTES or number != int(number):
+        raise UnusableInput(f"{name} is {written!r}; use 0, or a whole number of {MIN_MEGABYTES} or more.")
+    return int(number)
 
 
 def share(name: str, written: str) -> float:

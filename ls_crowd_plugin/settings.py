@@ -224,6 +224,14 @@ SETTINGS = (
         "days that the trail keeps what annotations said in the past; 0: for ever",
         values.Number(0),
     ),
+    Setting(
+        "LS_CROWD_MEMORY_MB",
+        "memory_mb",
+        "4096",
+        "megabytes of memory that a worker may use, at least 512, or 0 for any amount; a project that needs more is"
+        " parked",
+        values.megabytes,
+    ),
 )
 CONFIG_FILE = Setting(
     "LS_CROWD_CONFIG", "", "", "a TOML file with any of these settings; the environment takes precedence"
@@ -252,6 +260,7 @@ class Settings:
     max_wait_seconds: float
     poll_seconds: float
     trail_days: float
+    memory_mb: int
 
     @property
     def public_url(self) -> str:

@@ -6,6 +6,7 @@ A new column of a CSV file is a field of the record in `records.py` and its name
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +28,9 @@ ANNOTATOR_COLUMNS = (
     *("annotator", "name", "answers", "gold_answers", "gold_correct", "skill", "skill_se", "adversary_probability"),
     *("weight", "accuracy", "verdict", "agreement", "seconds"),
 )
+
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+NO_FORMULA = re.compile(r"[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?|[-+=@]+")
 
 Row = Mapping[str, object]
 
@@ -73,7 +77,7 @@ def _files(connection: Connection, project: int, name: str) -> dict[str, Iterato
         return {"tasks.json": _json_lines(_tasks(project))}
     labels, annotators = _labels(connection, project), _annotators(connection, project)
     if name == "csv":
-        flat = [{**row, **{column: _flat(row[column]) for column in ("votes", "region")}} for row in labels]
+        flat = [{**row, "votes": _flat_votes(row["votes"]), "region": _flat(row["region"])} for row in labels]
         tables = (("labels.csv", LABEL_COLUMNS, flat), ("annotators.csv", ANNOTATOR_COLUMNS, annotators))
         return {file: csv_lines(columns, map(_without_formulas, rows)) for file, columns, rows in tables}
     if name == "json":
@@ -82,11 +86,20 @@ def _files(connection: Connection, project: int, name: str) -> dict[str, Iterato
 
 
 def _without_formulas(row: Row) -> Row:
-    """Names and labels are other people's words: a spreadsheet must not run them as formulas."""
-    return {
-        name: f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
-        for name, value in row.items()
-    }
+    return {name: _plain_text(value) if isinstance(value, str) else value for name, value in row.items()}
+
+
+def _plain_text(text: str) -> str:
+    """Names and labels are other people's words: a spreadsheet must not run them as formulas.
+
+    Numbers such as -1, and signs alone, are no formulas.
+    """
+    return f"'{text}" if text.startswith(FORMULA_STARTS) and not NO_FORMULA.fullmatch(text) else text
+
+
+def _flat_votes(votes: object) -> str | None:
+    """With the labels as they are in the other columns, so that they can be compared."""
+    return _flat({_plain_text(label): number for label, number in votes.items()} if isinstance(votes, dict) else votes)
 
 
 def _flat(value: object) -> str | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import CrowdError, ProjectBusy
-from ..records import METHODS, count, percent
+from ..records import METHODS, LeftOutAnnotations, count, percent
 from .progress import ProgressDisplay
 from .summary import printable, verdict_counts
 
@@ -134,10 +134,20 @@ def _describe(report: PassReport, dry_run: bool) -> str:
             f"{facts.differ_from_plurality:,} of {facts.labels:,} labels differ from the most frequent answer",
         ),
         ("Left out", "; ".join(f"{one.name} ({one.tag}): {one.reason}" for one in facts.left_out)),
+        ("Not used", _not_used(facts.left_out_annotations)),
         ("Planned" if dry_run else "Written", _planned(report.plan) if dry_run else _written(report)),
         ("Seconds", ", ".join(f"{stage} {seconds:.1f}" for stage, seconds in report.seconds.items())),
     ]
     return "\n".join(f"{name:<11} {text}" for name, text in lines if text)
+
+
+def _not_used(annotations: LeftOutAnnotations) -> str:
+    """Annotations that are left out, of many only some."""
+    if not annotations.number:
+        return ""
+    named = [f"annotation {number}: {reason}" for number, reason in annotations.examples]
+    rest = annotations.number - len(named)
+    return "; ".join([*named, *([f"and {rest:,} more"] if rest else [])])
 
 
 def _planned(plan: Plan) -> str:

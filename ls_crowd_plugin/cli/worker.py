@@ -17,14 +17,18 @@ LAST_SECONDS = 60.0  # a pass may take this long to end after the parent has die
 @click.option("--supervised", is_flag=True, hidden=True, help="Stop when stdin ends, that is, with the parent process.")
 def worker(supervised: bool) -> None:
     """Process projects that webhooks or polling report as changed, until stopped."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # one core is enough, and each thread takes memory
+        os.environ.setdefault(name, "1")
     from ..log import log_to_stderr
     from ..pipeline.context import RunFlags
+    from ..pipeline.memory import limit_memory
     from ..pipeline.worker import Worker
     from ..settings import read_settings
     from .setup import label_studio, store_of
 
     settings = read_settings()
     log_to_stderr()
+    limit_memory(settings.memory_mb)
     with store_of(settings) as store:
         process = Worker(
             label_studio(settings),

@@ -1,9 +1,10 @@
 """Label configs and `result` JSON ↔ categorical questions and answers; one module for each kind of control."""
 
 from .config import Config, read_config
-from .control import NONE, Control, ControlSpec, Question
+from .control import NONE, Control, ControlSpec, Question, Unreadable
 from .region import Region
 from .region_control import NO_REGION, RegionControl, RegionDetail
+from .result import parse_result
 
 __all__ = [
     "NONE",
@@ -15,5 +16,7 @@ __all__ = [
     "Region",
     "RegionControl",
     "RegionDetail",
+    "Unreadable",
+    "parse_result",
     "read_config",
 ]

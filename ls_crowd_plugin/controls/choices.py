@@ -14,6 +14,7 @@ from .control import (
     Item,
     Question,
     Unsupported,
+    check_number,
     single_answer,
     string_list,
     yes_no_answers,
@@ -31,6 +32,8 @@ def from_element(element: Element, spec: ControlSpec) -> Control:
         raise Unsupported("its choices come from the task's data")
     multiple = element.get("choice") == "multiple"
     paths = config_paths(element)
+    if multiple:
+        check_number(paths)
     if is_true(element, "allowNested"):
         return NestedChoices(spec, paths, multiple)
     return Choices(spec, tuple(dict.fromkeys(path[-1] for path in paths.values())), multiple)
@@ -52,10 +55,11 @@ class Choices:
             return yes_no_questions(self.spec, self.labels)
         return (Question(self.name, self.labels),)
 
+    def chosen(self, items: Sequence[Item]) -> list[str]:
+        return [label for item in items for label in string_list(item["value"].get("choices"), "a choice")]
+
     def read(self, items: Sequence[Item]) -> dict[str, str]:
-        lists = [string_list(item["value"].get("choices")) for item in items]
-        chosen = None if None in lists else [label for labels in lists for label in labels or ()]
-        return (yes_no_answers if self.multiple else single_answer)(self.spec, self.labels, chosen)
+        return (yes_no_answers if self.multiple else single_answer)(self.spec, self.labels, self.chosen(items))
 
     def write(self, labels: Mapping[str, str]) -> list[Item]:
         if self.multiple:

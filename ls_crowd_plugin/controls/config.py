@@ -9,7 +9,8 @@ To support another control, write a module like `rating.py` and add its `from_el
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from xml.etree.ElementTree import Element, ParseError
 
@@ -18,12 +19,14 @@ from defusedxml import DefusedXmlException, ElementTree
 from ..errors import UnusableInput
 from ..records import LeftOut
 from . import choices, pairwise, rating, taxonomy
-from .control import Control, ControlSpec, Item, Question, Unsupported
-from .elements import is_true, shown_objects, walk
+from .bounds import MAX_CONFIG_DEPTH, MAX_REGIONS
+from .control import Control, ControlSpec, Item, Question, Unreadable, Unsupported
+from .elements import depth, is_true, shown_objects, tag_of, walk
 from .gold_field import read_gold_field
 from .region_config import read_region_controls
 from .region_control import RegionControl
 from .taxonomy import Taxonomy
+from .unique_names import with_unique_names
 
 CONTROLS: dict[str, Callable[[Element, ControlSpec], Control]] = {
     "Choices": choices.from_element,
@@ -48,25 +51,52 @@ class Config:
     def questions(self) -> tuple[Question, ...]:
         return tuple(question for control in self.controls for question in control.questions)
 
-    def with_observed_labels(self, results: Sequence[Sequence[Item]]) -> Config:
-        """Return this config with labels that only the annotations show (of taxonomies loaded from elsewhere)."""
-        controls = tuple(
-            control.with_observed_labels(_items_by_control(result).get(control.name, []) for result in results)
-            if isinstance(control, Taxonomy)
-            else control
-            for control in self.controls
-        )
-        return replace(self, controls=controls)
+    def with_observed_labels(self, results: Iterable[tuple[object, Sequence[Item]]]) -> Config:
+        """Return this config with labels that only the annotations show (of taxonomies loaded from elsewhere).
+
+        `results` are who annotated and the result; they are only read if there is such a control.
+        """
+        waiting = [control for control in self.controls if isinstance(control, Taxonomy) and control.open]
+        if not waiting:
+            return self
+        chosen: dict[str, list[taxonomy.Chosen]] = defaultdict(list)
+        for who, result in results:
+            items = _items_by_control(result)
+            for control in waiting:
+                chosen[control.name].append((who, items.get(control.name, [])))
+        taken = {question.name for question in self.questions}
+        taken |= {question.name for drawn in self.regions for question in drawn.questions}
+        complete: dict[str, Control] = {}
+        left_out = list(self.left_out)
+        for control in waiting:
+            complete[control.name], unused = control.with_observed_labels(chosen[control.name], taken)
+            taken |= {question.name for question in complete[control.name].questions}
+            left_out += unused
+        controls = tuple(complete.get(control.name, control) for control in self.controls)
+        return replace(self, controls=controls, left_out=tuple(left_out))
+
+    def problem_with(self, result: Sequence[Item]) -> str | None:
+        """Return why an annotation with this result cannot be used, in a few words; None if it can."""
+        items = _items_by_control(result)
+        try:
+            for control in self.controls:
+                _check_form(result, control.name)
+                control.chosen(items.get(control.name, []))
+            if sum(len(control.read_strictly(result)) for control in self.regions) > MAX_REGIONS:
+                raise Unreadable(f"more than {MAX_REGIONS:,} regions")
+        except Unreadable as problem:
+            return str(problem)
+        return None
 
     def read(self, result: Sequence[Item]) -> dict[str, str]:
         """Return question → label from one annotation; what cannot be read is no answer, not even "none"."""
         items = _items_by_control(result)
-        return {
-            question: label
-            for control in self.controls
-            if _is_readable(result, control.name)
-            for question, label in control.read(items.get(control.name, [])).items()
-        }
+        answers: dict[str, str] = {}
+        for control in self.controls:
+            with suppress(Unreadable):
+                _check_form(result, control.name)
+                answers |= control.read(items.get(control.name, []))
+        return answers
 
     def read_gold_field(self, value: object) -> dict[str, str] | None:
         """Return question → label from a field of `task.data`; None if the field names anything unknown."""
@@ -81,9 +111,12 @@ def read_config(label_config: str) -> Config:
     """Return the controls of a label config."""
     try:
         root: Element = ElementTree.fromstring(label_config)
-    except (ParseError, DefusedXmlException) as error:
+    except (ParseError, DefusedXmlException, ValueError) as error:
         message = f"The label config is not XML ({error}); open it in Label Studio and save it again."
         raise UnusableInput(message) from None
+    if depth(root) > MAX_CONFIG_DEPTH:
+        message = f"The label config has elements more than {MAX_CONFIG_DEPTH} levels deep; take some of them apart."
+        raise UnusableInput(message)
     objects = shown_objects(root)
     regions = read_region_controls(root, objects)
     done = {control.name for control in regions} | {detail.name for control in regions for detail in control.details}
@@ -98,7 +131,9 @@ def read_config(label_config: str) -> Config:
         except Unsupported as reason:
             left_out.append(LeftOut(name, element.tag, str(reason)))
     fields = {name: shown.field for name, shown in objects.items() if shown.field}
-    return Config(tuple(controls), tuple(left_out), fields, regions)
+    regions, usable, ambiguous = with_unique_names(regions, controls)
+    left_out += [LeftOut(name, tag_of(root, name), reason) for name, reason in ambiguous]
+    return Config(usable, tuple(left_out), fields, regions)
 
 
 def _read_control(element: Element, name: str, to_name: str, conditional: bool) -> Control:
@@ -121,12 +156,13 @@ def _read_control(element: Element, name: str, to_name: str, conditional: bool) 
     return CONTROLS[element.tag](element, spec)
 
 
-def _is_readable(result: Sequence[Item], control: str) -> bool:
-    """Whether every item that is, or may be, about a control has the form of one."""
-    return all(
-        isinstance(item, dict) and (item.get("from_name") != control or isinstance(item.get("value"), dict))
-        for item in result
-    )
+def _check_form(result: Sequence[Item], control: str) -> None:
+    """Raise Unreadable unless every item that is, or may be, about a control has the form of one."""
+    for item in result:
+        if not isinstance(item, dict):
+            raise Unreadable("an entry that is no object")
+        if item.get("from_name") == control and not isinstance(item.get("value"), dict):
+            raise Unreadable("an entry without a value")
 
 
 def _items_by_control(result: Sequence[Item]) -> dict[str, list[Item]]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import Protocol
 
 from ..records import Json
+from .bounds import MAX_CHOICES
 
 Item = Json  # one entry of the `result` of an annotation or a prediction
 
@@ -31,8 +32,11 @@ class Control(Protocol):
     @property
     def questions(self) -> tuple[Question, ...]: ...
 
+    def chosen(self, items: Sequence[Item]) -> Sequence[object]:
+        """Return what this control's items of one annotation say; raise Unreadable if they have no meaning."""
+
     def read(self, items: Sequence[Item]) -> dict[str, str]:
-        """Return question → label from this control's items of one annotation; unreadable items give no answer."""
+        """Return question → label from this control's items of one annotation; raise Unreadable like `chosen`."""
 
     def write(self, labels: Mapping[str, str]) -> list[Item]:
         """Return the result items for these labels (question → label); empty if they say nothing."""
@@ -40,6 +44,10 @@ class Control(Protocol):
 
 class Unsupported(Exception):
     """A control cannot be aggregated; the message is the reason."""
+
+
+class Unreadable(Exception):
+    """An annotation cannot be read; the message is the reason, a short phrase that repeats nothing of its content."""
 
 
 @dataclass(frozen=True)
@@ -60,19 +68,17 @@ class ControlSpec:
         return {"value": value, "from_name": self.name, "to_name": self.to_name, "type": self.type}
 
 
-def string_list(values: object) -> list[str] | None:
-    """Return a list of strings as it is, None as an empty list, and None for anything else, which is unreadable."""
+def string_list(values: object, what: str) -> list[str]:
+    """Return a list of strings as it is, and None as an empty list; raise Unreadable for anything else."""
     if values is None:
         return []
     if isinstance(values, list) and all(isinstance(value, str) for value in values):
         return values
-    return None
+    raise Unreadable(f"{what} that is no list of texts")
 
 
-def single_answer(spec: ControlSpec, labels: Sequence[str], chosen: Sequence[str] | None) -> dict[str, str]:
+def single_answer(spec: ControlSpec, labels: Sequence[str], chosen: Sequence[str]) -> dict[str, str]:
     """Return the answer to a question with one label: exactly one valid label, or nothing chosen at all."""
-    if chosen is None:
-        return {}
     if len(chosen) == 1 and chosen[0] in labels:
         return {spec.name: chosen[0]}
     if not chosen and spec.empty_is_answer:
@@ -80,11 +86,12 @@ def single_answer(spec: ControlSpec, labels: Sequence[str], chosen: Sequence[str
     return {}
 
 
-def yes_no_answers(spec: ControlSpec, labels: Sequence[str], chosen: Sequence[str] | None) -> dict[str, str]:
+def yes_no_answers(spec: ControlSpec, labels: Iterable[str], chosen: Sequence[str]) -> dict[str, str]:
     """Return the answers to one yes/no question per label; labels that are no longer in the config are ignored."""
-    if chosen is None or (not chosen and not spec.empty_is_answer):
+    if not chosen and not spec.empty_is_answer:
         return {}
-    return {yes_no_name(spec.name, label): YES if label in chosen else NO for label in labels}
+    ticked = set(chosen)
+    return {yes_no_name(spec.name, label): YES if label in ticked else NO for label in labels}
 
 
 def yes_no_questions(spec: ControlSpec, labels: Iterable[str]) -> tuple[Question, ...]:
@@ -94,3 +101,9 @@ def yes_no_questions(spec: ControlSpec, labels: Iterable[str]) -> tuple[Question
 def yes_no_name(control: str, label: str) -> str:
     """Return the name of the yes/no question about one label of a control."""
     return f"{control}: {label}"
+
+
+def check_number(choices: Sized) -> None:
+    """Raise Unsupported for the choices of a multiple control if they would be too many questions."""
+    if len(choices) > MAX_CHOICES:
+        raise Unsupported(f"it has more than {MAX_CHOICES:,} choices, each of which would be a question")

@@ -32,6 +32,19 @@ def walk(element: Element, conditional: bool = False) -> Iterator[tuple[Element,
         yield from walk(child, conditional)
 
 
+def depth(root: Element) -> int:
+    """Return how many elements are inside one another at most."""
+    levels, level = 0, [root]
+    while level:
+        levels, level = levels + 1, [child for element in level for child in element]
+    return levels
+
+
+def tag_of(root: Element, name: str) -> str:
+    """Return the tag of the first element with a name."""
+    return next((element.tag for element in root.iter() if element.get("name") == name), "")
+
+
 def is_true(element: Element, attribute: str) -> bool:
     return (element.get(attribute) or "").strip().lower() in ("true", "1", "yes")
 

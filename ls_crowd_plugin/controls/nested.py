@@ -7,8 +7,9 @@ everything below it. Where several are allowed, each leaf is a yes/no question, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from .control import (
     NONE,
@@ -34,7 +35,7 @@ class NestedChoices:
     def name(self) -> str:
         return self.spec.name
 
-    @property
+    @cached_property
     def leaves(self) -> tuple[str, ...]:
         inner = {path[:-1] for path in self.paths.values()}
         return tuple(name for name, path in self.paths.items() if path not in inner)
@@ -45,14 +46,16 @@ class NestedChoices:
             return yes_no_questions(self.spec, self.leaves)
         return (Question(self.name, self._labels),)
 
+    def chosen(self, items: Sequence[Item]) -> list[Path]:
+        return chosen_paths(items, "choices", len(self.paths))
+
     def read(self, items: Sequence[Item]) -> dict[str, str]:
-        ticked = chosen_paths(items, "choices")
-        if ticked is None:
-            return {}
+        chosen = self.chosen(items)
+        ticked = set(chosen)
         if self.multiple:
             leaves = [name for name in self.leaves if _is_covered(self.paths[name], ticked)]
             return yes_no_answers(self.spec, self.leaves, leaves)
-        topmost = [path for path in ticked if not _is_covered(path[:-1], ticked)]
+        topmost = [path for path in chosen if not _is_covered(path[:-1], ticked)]
         return single_answer(self.spec, self._labels, [path_name(self._only_descendant(path)) for path in topmost])
 
     def write(self, labels: Mapping[str, str]) -> list[Item]:
@@ -62,19 +65,27 @@ class NestedChoices:
             label = labels.get(self.name, NONE)
             chosen = {self.paths[label]} if label in self.paths else set()
         unticked = {self.paths[leaf] for leaf in self.leaves if not _is_covered(self.paths[leaf], chosen)}
-        ticked = [list(path) for path in self.paths.values() if not any(leaf[: len(path)] == path for leaf in unticked)]
+        incomplete = {leaf[:length] for leaf in unticked for length in range(1, len(leaf) + 1)}
+        ticked = [list(path) for path in self.paths.values() if path not in incomplete]
         return [self.spec.item({"choices": ticked})] if ticked else []
 
-    @property
+    @cached_property
     def _labels(self) -> tuple[str, ...]:
         return tuple(name for name, path in self.paths.items() if self._only_descendant(path) == path)
 
+    @cached_property
+    def _children(self) -> Mapping[Path, list[Path]]:
+        children: dict[Path, list[Path]] = {}
+        for path in self.paths.values():
+            children.setdefault(path[:-1], []).append(path)
+        return children
+
     def _only_descendant(self, path: Path) -> Path:
         """Return the node itself or, as long as a node has only one child, that child."""
-        children = [child for child in self.paths.values() if child[:-1] == path]
+        children = self._children.get(path, ())
         return self._only_descendant(children[0]) if len(children) == 1 else path
 
 
-def _is_covered(path: Path, ticked: Sequence[Path] | set[Path]) -> bool:
+def _is_covered(path: Path, ticked: Container[Path]) -> bool:
     """Whether a node or one above it is ticked."""
-    return any(path[: len(above)] == above for above in ticked)
+    return any(path[:length] in ticked for length in range(1, len(path) + 1))

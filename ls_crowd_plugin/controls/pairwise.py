@@ -33,9 +33,12 @@ class Pairwise:
     def questions(self) -> tuple[Question, ...]:
         return (Question(self.name, SIDES),)
 
-    def read(self, items: Sequence[Item]) -> dict[str, str]:
+    def chosen(self, items: Sequence[Item]) -> list[str]:
         sides = [item["value"].get("selected") for item in items]
-        return single_answer(self.spec, SIDES, string_list([side for side in sides if side is not None]))
+        return string_list([side for side in sides if side is not None], "a side")
+
+    def read(self, items: Sequence[Item]) -> dict[str, str]:
+        return single_answer(self.spec, SIDES, self.chosen(items))
 
     def write(self, labels: Mapping[str, str]) -> list[Item]:
         label = labels.get(self.name, NONE)

@@ -39,11 +39,17 @@ class Shape(NamedTuple):
     write: Callable[[Any, Sequence[Region], str | None], Json]
 
 
+def on_image(item: Item) -> Json:
+    """Return what an item says about its image, as far as it makes sense."""
+    names = ON_IMAGE if image_size(item) else ON_IMAGE[2:]
+    return {name: item[name] for name in names if name in item}
+
+
 def image_size(item: Item) -> tuple[float, float] | None:
     """Return width and height of the image in pixels, if the item has them."""
     try:
         width, height = float(item["original_width"]), float(item["original_height"])
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         return None
     return (width, height) if 0 < width < LIMIT and 0 < height < LIMIT else None
 
@@ -62,9 +68,12 @@ def _read_hypertext(item: Item) -> Span:
     whole = value.get("globalOffsets")
     if not {"start", "end", "startOffset", "endOffset"} <= value.keys():
         raise ValueError("no place in an element")
+    first, last = value["start"], value["end"]
+    if not isinstance(first, str | int) or not isinstance(last, str | int):
+        raise ValueError("no name of an element")
     if whole:
         return Span(_offset(whole["start"]), _offset(whole["end"]))
-    within = f"{value['start']} {value['end']}"
+    within = f"{first} {last}"
     return Span(_offset(value["startOffset"]), _offset(value["endOffset"]), within)
 
 
@@ -97,13 +106,13 @@ def _read_box(item: Item) -> Box:
     """Convert to pixels, or leave percent where the image's size is unknown; cut off what is outside the image."""
     value = item["value"]
     across, down = _pixels_per_percent(item)
-    x, y, width, height = (float(value[name]) for name in ("x", "y", "width", "height"))
-    rotation = float(value.get("rotation") or 0.0)
+    x, y, width, height = (_coordinate(value[name]) for name in ("x", "y", "width", "height"))
+    rotation = _coordinate(value.get("rotation") or 0.0)
     if rotation % 360 == 0:
         right, bottom = min(x + width, 100.0), min(y + height, 100.0)
         x, y = max(x, 0.0), max(y, 0.0)
         width, height = right - x, bottom - y
-    within = f"{item.get('image_rotation') or 0} {item.get('item_index') or 0}"
+    within = " ".join(str(_place_number(item.get(name))) for name in ("image_rotation", "item_index"))
     return Box(x * across, y * down, width * across, height * down, rotation % 360, within)
 
 
@@ -146,6 +155,22 @@ def _offset(value: object) -> int:
     if not 0 <= number < LIMIT:
         raise ValueError("no place in a text")
     return number
+
+
+def _coordinate(value: Any) -> float:
+    number = float(value)
+    if not abs(number) < LIMIT:
+        raise ValueError("no place on an image")
+    return number
+
+
+def _place_number(value: object) -> float:
+    """Return which image of several an item is on, or how far that is turned; mostly neither is stated."""
+    if value is None or value is False or value == "":
+        return 0
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < LIMIT:
+        raise ValueError("no number")
+    return value or 0
 
 
 SHAPES = {

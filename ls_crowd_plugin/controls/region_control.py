@@ -6,9 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..errors import UnusableInput
-from .control import ControlSpec, Item, Question, string_list
-from .region import ON_IMAGE, SHAPES, Extent, ExtentKind, Region, image_size
+from .bounds import MAX_REGIONS
+from .control import ControlSpec, Item, Question, Unreadable, string_list
+from .region import SHAPES, Extent, ExtentKind, Region, image_size, on_image
 
 NO_REGION = "(no region)"  # the answer of somebody who saw the task and drew nothing there
 UNLABELLED = "region"  # the label of regions that are drawn without one
@@ -29,7 +29,7 @@ class RegionDetail:
     def read(self, items: Sequence[Item]) -> str | None:
         """Return the label that was chosen, if it was exactly one."""
         values = [item["value"] for item in items if item.get("from_name") == self.name]
-        chosen = [label for value in values for label in string_list(value.get(self.key)) or ()]
+        chosen = [label for value in values for label in string_list(value.get(self.key), "a label of a region")]
         return chosen[0] if len(chosen) == 1 and chosen[0] in self.labels else None
 
 
@@ -70,25 +70,32 @@ class RegionControl:
         return max(sizes, key=lambda size: (size is not None, sizes[size], size or (0.0, 0.0)), default=None)
 
     def read(self, result: Sequence[Item], size: tuple[float, float] | None = None) -> list[Region] | None:
-        """Return the regions of one annotation; None if any of them cannot be read.
+        """Return the regions of one annotation; None if any of them cannot be read."""
+        try:
+            return self.read_strictly(result, size)
+        except Unreadable:
+            return None
+
+    def read_strictly(self, result: Sequence[Item], size: tuple[float, float] | None = None) -> list[Region]:
+        """Return the regions of one annotation; raise Unreadable if any of them cannot be read.
 
         A region with several labels is returned once for each. One with an unknown label cannot be read: without it the
         annotation would say that there is nothing.
         """
-        readable = [item for item in result if isinstance(item, dict) and isinstance(item.get("value"), dict)]
-        same_region = self._items_by_region(readable)
-        regions = []
-        for item in readable:
-            if item.get("from_name") != self.name:
+        own = self._own_items(result)
+        described = self._details_by_region(own)
+        regions: list[Region] = []
+        for item in own:
+            if item["from_name"] != self.name:
                 continue
             item = item if size is None else {**item, "original_width": size[0], "original_height": size[1]}
-            extent = self._extent(item)
-            labels = (string_list(item["value"].get(self.key)) or []) if self.key else [UNLABELLED]
-            if extent is None or not labels or not set(labels) <= set(self.labels):
-                return None
-            details = self._details(same_region[item["id"]] if isinstance(item.get("id"), str) else [])
+            extent, labels = self._extent(item), self._labels(item)
+            region_id = item.get("id")
+            details = described.get(region_id, {}) if isinstance(region_id, str) else {}
             regions += [Region(extent, label, details, item) for label in labels]
-        return None if len(readable) < len(result) else regions
+            if len(regions) > MAX_REGIONS:
+                raise Unreadable(f"more than {MAX_REGIONS:,} regions")
+        return regions
 
     def write(
         self,
@@ -103,7 +110,7 @@ class RegionControl:
         place = SHAPES[self.shape].write(extent, members, text)
         shared = {"id": region_id, "to_name": self.spec.to_name}
         if self.shape == "box":
-            shared |= {name: members[0].item[name] for name in ON_IMAGE if name in members[0].item}
+            shared |= on_image(members[0].item)
         value = {**place, self.key: [label]} if self.key else place
         items = [{**shared, "from_name": self.name, "type": self.spec.type, "value": value}]
         for detail in self.details:
@@ -112,20 +119,43 @@ class RegionControl:
                 items.append({**shared, "from_name": detail.name, "type": detail.spec.type, "value": value})
         return items
 
-    def _items_by_region(self, items: Iterable[Item]) -> Mapping[str, list[Item]]:
-        """Return the items by the id that those about one region share; none are needed without details."""
+    def _own_items(self, result: Sequence[Item]) -> list[Item]:
+        """Return the items of this control and of those that describe its regions."""
+        names = {self.name, *(detail.name for detail in self.details)}
+        own = []
+        for item in result:
+            if not isinstance(item, dict):
+                raise Unreadable("an entry that is no object")
+            name = item.get("from_name")
+            if isinstance(name, str) and name in names:
+                if not isinstance(item.get("value"), dict):
+                    raise Unreadable("an entry without a value")
+                own.append(item)
+        return own
+
+    def _details_by_region(self, items: Iterable[Item]) -> Mapping[str, dict[str, str]]:
+        """Return details by the id that all items about one region share; without such controls there are none."""
         by_region: dict[str, list[Item]] = defaultdict(list)
         for item in items if self.details else ():
             if isinstance(item.get("id"), str):
                 by_region[item["id"]].append(item)
-        return by_region
+        return {region_id: self._details(own) for region_id, own in by_region.items()}
 
     def _details(self, items: Sequence[Item]) -> dict[str, str]:
         labels = {detail.name: detail.read(items) for detail in self.details}
         return {name: label for name, label in labels.items() if label is not None}
 
-    def _extent(self, item: Item) -> Extent | None:
+    def _labels(self, item: Item) -> list[str]:
+        labels = string_list(item["value"].get(self.key), "a label of a region") if self.key else [UNLABELLED]
+        if not labels:
+            raise Unreadable("a region without a label")
+        if not set(labels) <= set(self.labels):
+            raise Unreadable("a region with a label that the label config does not have")
+        return list(dict.fromkeys(labels))
+
+    def _extent(self, item: Item) -> Extent:
         try:
             return SHAPES[self.shape].read(item)
-        except (KeyError, TypeError, ValueError, AttributeError, UnusableInput):
-            return None
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):  # UnusableInput is a ValueError
+            what = "a box" if self.shape == "box" else "a span"
+            raise Unreadable(f"{what} whose place cannot be read") from None

@@ -9,6 +9,8 @@ from datetime import datetime
 from ..errors import LabelStudioError, NotFound, Rejected
 from ..records import Json
 from .http import Http
+from .retries import MAX_TRIES
+from .salvage import read_page
 from .types import Prediction, ProjectFacts, user_id
 
 PAGE_SIZE = 1000  # tasks per page; the fastest with Label Studio
@@ -181,9 +183,13 @@ class LabelStudio:
     ) -> Iterator[list[Json]]:
         """Yield all pages, from the first again whenever a task vanished: later ones moved to pages already read."""
         page, done, last_total, restarts = 1, 0, 0, 0
+
+        def read(include: str, page: int, size: int, tries: int) -> tuple[int, list[Json]]:
+            return self._task_page(project, include, fields, query, page, size, tries)
+
         while True:
             try:
-                total, tasks = self._task_page(project, include, fields, query, page, PAGE_SIZE)
+                total, tasks = read_page(read, self._result, include, page, PAGE_SIZE)
             except NotFound:  # the page is past the end by now
                 restarts += 1
                 if page == 1 or restarts > MAX_RESTARTS:
@@ -201,14 +207,17 @@ class LabelStudio:
                 return
             page += 1
 
+    def _result(self, annotation: int) -> object:
+        return self.http.get(f"/api/annotations/{annotation}/")["result"]
+
     def _task_page(
-        self, project: int, include: str, fields: str, query: Json, page: int, page_size: int
+        self, project: int, include: str, fields: str, query: Json, page: int, page_size: int, tries: int = MAX_TRIES
     ) -> tuple[int, list[Json]]:
         """Return the number of tasks in the whole list, and those on one page."""
         parameters = {"fields": fields, "include": include}
         if query:
             parameters["query"] = json.dumps(query)
-        answer = self.http.get("/api/tasks", project=project, page=page, page_size=page_size, **parameters)
+        answer = self.http.get("/api/tasks", tries=tries, project=project, page=page, page_size=page_size, **parameters)
         try:
             return int(answer["total"]), answer["tasks"]
         except (KeyError, TypeError):

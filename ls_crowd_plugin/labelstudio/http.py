@@ -14,13 +14,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from email.utils import parsedate_to_datetime
-from typing import Any
 from urllib.parse import urlsplit
 
 import requests
 
-from ..errors import Interrupted, LabelStudioError, NotAllowed, NotFound, Rejected, Unreachable
+from ..errors import BrokenAnswer, Interrupted, LabelStudioError, NotAllowed, NotFound, Rejected, Unreachable
 from ..records import address_shown
+from .lenient_json import Parsed, parse
 from .retries import MAX_TRIES, TRANSIENT_STATUSES, backoff, never_sent, retry_after
 
 MAX_MESSAGE = 300  # characters of the server's own words in an error
@@ -31,7 +31,7 @@ BAD_ADDRESS_ERRORS = (
     requests.exceptions.InvalidSchema,
 )
 
-Answer = Any  # JSON of a shape that only Label Studio knows
+Answer = Parsed
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class _Request:
     repeatable: bool = True  # whether carrying it out twice does no harm
     authorised: bool = True  # whether it carries a token
     seconds: float = 0.0  # how long the answer may take, if that is longer than the time-out
+    tries: int = MAX_TRIES
 
     @property
     def name(self) -> str:
@@ -52,8 +53,9 @@ class _Request:
 class _TransientError(Exception):
     """A try failed, and the next one may succeed."""
 
-    def __init__(self, trouble: str, *, may_be_done: bool = True, pause: float | None = None) -> None:
+    def __init__(self, trouble: str, *, may_be_done: bool = True, pause: float | None = None, status: int = 0) -> None:
         super().__init__(trouble)
+        self.status = status  # of the answer, if there was one
         self.may_be_done = may_be_done  # whether the server may have carried the request out
         self.pause = pause  # seconds the server asks to wait
 
@@ -91,8 +93,8 @@ class Http:
         """Return the time on the server's clock, which stamps its data, to about a second."""
         return datetime.now(timezone.utc) + self._clock_ahead
 
-    def get(self, path: str, **parameters: str | int) -> Answer:
-        return self._ask(_Request("GET", path, parameters))
+    def get(self, path: str, *, tries: int = MAX_TRIES, **parameters: str | int) -> Answer:
+        return self._ask(_Request("GET", path, parameters, tries=tries))
 
     def patch(self, path: str, body: object) -> Answer:
         return self._ask(_Request("PATCH", path, body=body))
@@ -108,7 +110,7 @@ class Http:
         """Send a request until it is answered, and return what the answer contains."""
         may_renew_token = request.authorised and self._is_refresh_token
         failure = _TransientError("")
-        for attempt in range(MAX_TRIES):
+        for attempt in range(request.tries):
             if attempt:
                 self._sleep(backoff(attempt) if failure.pause is None else failure.pause)
             try:
@@ -121,8 +123,9 @@ class Http:
                 failure = error
                 if failure.may_be_done and not request.repeatable:
                     raise Interrupted(f"Label Studio broke off {request.name}: {failure}.") from None
-        raise Unreachable(
-            f"Label Studio at {self._where} did not answer {request.name}: {failure}; tried {MAX_TRIES} times."
+        kind = BrokenAnswer if failure.status == 500 else Unreachable
+        raise kind(
+            f"Label Studio at {self._where} did not answer {request.name}: {failure}; tried {request.tries} times."
         )
 
     def _send(self, request: _Request) -> requests.Response:
@@ -159,7 +162,8 @@ class Http:
         status = response.status_code
         if status in TRANSIENT_STATUSES:
             # With 429 the server was too busy to begin.
-            raise _TransientError(f"it answered {status}", may_be_done=status != 429, pause=retry_after(response))
+            pause = retry_after(response)
+            raise _TransientError(f"it answered {status}", may_be_done=status != 429, pause=pause, status=status)
         if 300 <= status < 400:
             raise Rejected(
                 f"Label Studio at {self._where} redirects {request.name} ({status}); set LABEL_STUDIO_URL to the"
@@ -170,7 +174,7 @@ class Http:
         if status == 204 or not response.content:
             return None
         try:
-            return response.json()
+            return parse(response.content)
         except ValueError:
             raise _TransientError("its answer was cut off or is no JSON") from None
 
@@ -189,7 +193,7 @@ class Http:
     def _message(self, response: requests.Response) -> str:
         """Return the server's own words about a refusal, short and without secrets."""
         try:
-            content = response.json()
+            content = parse(response.content)
         except ValueError:
             content = response.reason
         if isinstance(content, dict):

@@ -15,6 +15,7 @@ from ..records import Annotator, AnnotatorDetail, AnnotatorScore, Disagreement, 
 from .crowd import Crowd
 from .label_records import MAX_LABELS, FittedLabel
 from .project_fit import ProjectFit
+from .task_reading import MAX_SECONDS
 
 MAX_DISAGREEMENTS = 50
 TREND_POINTS = 10
@@ -44,7 +45,7 @@ def annotator_records(
             answers[annotator].append(_Answer(given_at, label, said))
     lead_times: dict[int, list[float]] = defaultdict(list)
     for (_, annotator), annotation in crowd.annotations.items():
-        if annotation.lead_time is not None:
+        if annotation.lead_time is not None and 0 <= annotation.lead_time <= MAX_SECONDS:
             lead_times[annotator].append(annotation.lead_time)
     return [
         _record(crowd, score, answers[annotator], lead_times[annotator])

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field, replace
 
 from ..controls import NO_REGION, NONE, Config
 from ..recipe import Recipe
+from ..records import LeftOutAnnotation
 from ..store import Annotation
 from ..store.gold import GoldKey
 from .gold_sources import merge_gold
 from .region_groups import RegionGroup, Unit, group_regions
 from .trust import Trust, forgery_warnings
+from .usable import usable_annotations, warn_of
 
 Key = tuple[Unit, str]  # unit, question
 ByAnnotator = Mapping[tuple[int, int], Annotation]  # (task, annotator) → the annotation that counts
@@ -33,7 +35,7 @@ class Crowd:
     people_counts: dict[int, int] = field(default_factory=dict)  # task → people who annotated it, gold included
     annotations: dict[tuple[int, int], Annotation] = field(default_factory=dict)  # (task, annotator) → what counts
     groups: dict[Unit, RegionGroup] = field(default_factory=dict)  # of regions
-    left_out_annotations: list[tuple[int, str]] = field(default_factory=list)  # id, why
+    left_out_annotations: list[LeftOutAnnotation] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
     def add(self, unit: Unit, annotator: int, question: str, label: str) -> None:
@@ -88,15 +90,17 @@ def build_crowd(
     an empty annotation says that there are none.
     """
     trust = trust or Trust(recipe.gold_sources, recipe.experts)
-    usable = [annotation for annotation in annotations if _is_usable(annotation, config)]
+    present = [annotation for annotation in annotations if _is_present(annotation, config)]
+    others = [annotation for annotation in present if not trust.is_gold(annotation)]
+    forged = [LeftOutAnnotation(one.id, problem) for one in others if (problem := trust.problem_with(one))]
+    left_out = {one.annotation for one in forged}
+    usable, unusable = usable_annotations(config, (one for one in present if one.id not in left_out))
+    config = config.with_observed_labels((annotation.annotator, annotation.items) for annotation in usable)
     golden = _newest(annotation for annotation in usable if trust.is_gold(annotation))
-    others = [annotation for annotation in usable if not trust.is_gold(annotation)]
-    answers = _newest(annotation for annotation in others if trust.problem_with(annotation) is None)
-    config = config.with_observed_labels([one.items for one in (*answers.values(), *golden.values())])
-    crowd = Crowd(config, people_counts=dict(Counter(task for task, _ in answers.keys() | golden.keys())))
-    problems = ((one.id, trust.problem_with(one)) for one in others)
-    crowd.left_out_annotations.extend((number, problem) for number, problem in problems if problem)
-    crowd.warnings.extend(forgery_warnings(trust, others))
+    answers = _newest(annotation for annotation in usable if not trust.is_gold(annotation))
+    people_counts = dict(Counter(task for task, _ in answers.keys() | golden.keys()))
+    crowd = Crowd(config, people_counts=people_counts, left_out_annotations=[*unusable, *forged])
+    crowd.warnings.extend([*warn_of(unusable), *forgery_warnings(trust, others)])
     _add_answers(crowd, answers)
     stored_gold = stored_gold if "plugin" in trust.sources else {}
     gold_fields = gold_fields if "task_data" in trust.sources else {}
@@ -107,11 +111,12 @@ def build_crowd(
     left_empty |= {question for (_, question), label in gold.items() if label == NONE}
     _add_regions(crowd, answers, golden, recipe.min_iou)
     for question in config.questions:
-        crowd.label_set[question.name] = [*question.labels, *([NONE] if question.name in left_empty else [])]
+        is_new = question.name in left_empty and NONE not in question.labels
+        crowd.label_set[question.name] = [*question.labels, *([NONE] if is_new else [])]
     return crowd
 
 
-def _is_usable(annotation: Annotation, config: Config) -> bool:
+def _is_present(annotation: Annotation, config: Config) -> bool:
     if annotation.skipped or annotation.copied or annotation.annotator is None:
         return False
     return bool(config.regions) or annotation.result != "[]"

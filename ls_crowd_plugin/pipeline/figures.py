@@ -28,6 +28,7 @@ from .project_fit import ProjectFit
 
 BARS = 20  # of a histogram
 MAX_PERIODS = 40
+YEARS = range(1970, 3000)  # others are nonsense, and some cannot be calculated with
 PERIOD_SECONDS = (60, 600, 3600, 6 * 3600, 86400, 7 * 86400, 30 * 86400, 365 * 86400)
 
 
@@ -87,7 +88,7 @@ def _gold_check(crowd: Crowd, fit: ProjectFit, labels: Sequence[FittedLabel]) ->
 
 
 def _over_time(times: Sequence[str]) -> TimeSeries | None:
-    moments = sorted(filter(None, map(parse_time, times)))
+    moments = sorted(moment for moment in map(parse_time, times) if moment is not None and moment.year in YEARS)
     if not moments:
         return None
     span = (moments[-1] - moments[0]).total_seconds()

@@ -52,7 +52,7 @@ class HeldLease:
 
     def _renew(self) -> None:
         while not self._ended.wait(self._seconds / 4):
-            with suppress(SQLAlchemyError):  # the lease outlasts a few failures
+            with suppress(SQLAlchemyError, MemoryError):  # the lease outlasts a few failures
                 asked_at = time.monotonic()
                 with self._store.work.begin() as connection:
                     renewed = leases.renew(connection, self.lease, self._seconds)

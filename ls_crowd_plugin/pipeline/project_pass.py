@@ -28,6 +28,7 @@ from .project_fit import ProjectFit, fit_project
 from .pull import Pulled, pull
 from .standing import Standing, begin_writing, end_writing, plan_writes, read_standing
 from .task_meta import copy_task_meta
+from .usable import summarise
 from .write import Written, settings_to_change, write
 
 MAX_PLANS = 4  # in one pass, if requests are interrupted or tasks are deleted meanwhile
@@ -81,8 +82,8 @@ def _run(context: PassContext) -> Outcome:
         return Outcome(Kind.DONE, report=report)
 
     takes_long = context.flags.pace is Pace.SETTLE  # to write: the dashboard does not wait for it
-    with context.timed("results"):
-        if takes_long:
+    if takes_long:
+        with context.timed("results"):
             _save_results(context, inputs, fit, summary)
     with context.timed("write"):
         written, plan = _write(context, facts, desired, plan, standing)
@@ -180,6 +181,7 @@ def _summary(inputs: Inputs, fit: ProjectFit) -> ProjectSummary:
         answers=len(crowd.units),
         gold=len(crowd.gold),
         left_out=list(crowd.config.left_out),
+        left_out_annotations=summarise(crowd.left_out_annotations),
         warnings=[*crowd.warnings, *describe_doubts(doubtful_gold(crowd, fit)), *found.warnings],
     )
 

@@ -7,11 +7,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..controls.bounds import MAX_RESULT_CHARACTERS
 from ..labelstudio import user_id
 from ..records import Json
 from ..store import Annotation, Task
 from ..store.mirror import EXCERPT
 
+MAX_SECONDS = 1e8  # that an annotation can have taken
 STAMPED = ("created_at", "updated_at", "overlap", "is_labeled", "total_annotations", "cancelled_annotations")
 
 
@@ -38,7 +40,8 @@ class Reading:
 
 def parse_task(task: Json, reading: Reading) -> tuple[Task, list[Annotation]]:
     """A task of Label Studio's list as the mirror keeps it."""
-    data = task.get("data") or {}
+    data = task.get("data")
+    data = data if isinstance(data, dict) else {}
     gold = data.get(reading.gold_field) if reading.gold_field else None
     texts = {
         name: data[text.name] if text.whole else data[text.name][:EXCERPT]
@@ -70,22 +73,32 @@ def _parse_annotation(task: int, annotation: Json) -> Annotation:
         id=int(annotation["id"]),
         task=task,
         annotator=user_id(annotation.get("completed_by")),
-        result=_dump(annotation.get("result") or [], compact=True),
+        result=_dump(annotation.get("result") or [], compact=True)[: MAX_RESULT_CHARACTERS + 1],
         skipped=bool(annotation.get("was_cancelled")),
         ground_truth=bool(annotation.get("ground_truth")),
         copied=bool(annotation.get("parent_prediction") or annotation.get("parent_annotation")),
         created_at=str(annotation.get("created_at") or ""),
         updated_at=str(annotation.get("updated_at") or ""),
         updated_by=user_id(annotation.get("updated_by")),
-        lead_time=annotation.get("lead_time"),
+        lead_time=_seconds(annotation.get("lead_time")),
     )
 
 
 def _dump(value: object, *, sort_keys: bool = False, compact: bool = False) -> str:
     """JSON that a database accepts: a lone surrogate, which a browser may leave, is replaced."""
     separators = (",", ":") if compact else None
-    text = json.dumps(value, ensure_ascii=False, sort_keys=sort_keys, separators=separators)
+    try:
+        text = json.dumps(value, ensure_ascii=False, sort_keys=sort_keys, separators=separators)
+    except RecursionError:  # nested so deeply that it could just be read
+        text = "null"
     return text.encode("utf-8", "replace").decode()
+
+
+def _seconds(value: object) -> float | None:
+    """How long an annotation took; nothing that can be meant exceeds a few years."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_SECONDS:
+        return None
+    return float(value)
 
 
 def _objects(values: list[object] | None) -> Iterator[Json]:

@@ -23,6 +23,7 @@ from ..store.heartbeats import ALIVE_SECONDS
 from ..store.leases import LEASE_SECONDS
 from .context import Pace, PassContext, RunFlags
 from .lease import HeldLease, keep_lease, process_name, reap_dead_owners
+from .memory import explain_too_large
 from .outcome import Kind, Outcome, PassReport
 from .poll import poll
 from .project_pass import OUTAGE_PAUSE, run_pass
@@ -211,11 +212,16 @@ class Worker:
             replace(self.flags, pace=self._pace(claim)),
             checkpoint=_WorkerCheckpoint(self, claim, held),
         )
+        outcome = None
         try:
             outcome = run_pass(context)
+        except MemoryError:
+            pass  # and what the pass held is freed
         except Exception as error:
             LOG.exception(line("internal error in a pass", project=claim.project, run=run))
             return Outcome(Kind.FAILED, f"Internal error ({type(error).__name__}: {error}); see the worker's log.")
+        if outcome is None:
+            return Outcome(Kind.PARKED, explain_too_large(self.store, claim.project))
         if outcome.kind is Kind.FAILED:
             self._note_trouble(outcome.reason)
         elif outcome.report is not None:
@@ -278,7 +284,7 @@ class Worker:
                 with self.store.work.begin() as connection:
                     do(connection)
                 return True
-            except SQLAlchemyError as error:
+            except (SQLAlchemyError, MemoryError) as error:  # a pass beside it may take all memory for a moment
                 why = type(error).__name__
                 LOG.warning(line(f"could not {what}", worker=self.name, why=why, tries_left=tries_left))
             if tries_left:

@@ -6,8 +6,21 @@ This room knows nothing about Label Studio. The modules `spans` and `boxes` are 
 
 from . import boxes, spans
 from .boxes import Box
+from .crowded import ALWAYS_COMPARED, too_entangled
 from .matching import DEFAULT_MIN_IOU, assign, group
 from .spans import Span
 from .types import DrawnRegion, Kind
 
-__all__ = ["DEFAULT_MIN_IOU", "Box", "DrawnRegion", "Kind", "Span", "assign", "boxes", "group", "spans"]
+__all__ = [
+    "ALWAYS_COMPARED",
+    "DEFAULT_MIN_IOU",
+    "Box",
+    "DrawnRegion",
+    "Kind",
+    "Span",
+    "assign",
+    "boxes",
+    "group",
+    "spans",
+    "too_entangled",
+]

@@ -13,8 +13,10 @@ from dataclasses import astuple, dataclass
 import numpy as np
 
 from ..errors import UnusableInput
-from .overlaps import Floats, Integers, OverlappingPairs, find_overlaps, integer_codes
+from .overlaps import Bounds, Floats, Integers, OverlappingPairs, find_overlaps, integer_codes
 from .weighted_median import integer_weights, median
+
+CLIPPED_AT_ONCE = 4000  # pairs of rotated boxes; the arrays of so many stay in the processor's cache
 
 
 @dataclass(frozen=True, order=True)
@@ -39,26 +41,34 @@ def iou_matrix(boxes: Sequence[Box]) -> Floats:
     return overlapping_pairs(boxes).matrix(len(boxes))
 
 
-def overlapping_pairs(boxes: Sequence[Box], others: Sequence[Box] | None = None) -> OverlappingPairs:
-    """Return all pairs of boxes that overlap or, with `others`, the pairs of a box and one of the others."""
+def overlapping_pairs(
+    boxes: Sequence[Box], others: Sequence[Box] | None = None, owners: Sequence[int] | None = None
+) -> OverlappingPairs:
+    """Return all pairs of boxes that overlap or, with `others`, the pairs of a box and one of the others.
+
+    With `owners`, of the boxes and then of the others, no pairs of one owner are returned.
+    """
     everything = [*boxes, *(others or ())]
-    rows = [(box.x, box.y, box.x + box.width, box.y + box.height, box.rotation % 360) for box in everything]
-    table = np.array(rows, float).reshape(-1, 5)
-    within = np.array(integer_codes(box.within for box in everything), np.int64)
+    table = _table(everything)
     rotated = table[:, 4] != 0
     corners = _corners(table) if rotated.any() else None
-    low, high = (table[:, :2], table[:, 2:4]) if corners is None else (corners.min(axis=1), corners.max(axis=1))
 
     def iou(first: Integers, second: Integers) -> Floats:
         one, other = table[first], table[second]
         intersection = _upright_intersection(one, other)
         if corners is not None:
-            turned = rotated[first] | rotated[second]
-            intersection[turned] = _clipped_area(corners[first[turned]], corners[second[turned]])
+            turned = np.flatnonzero(rotated[first] | rotated[second])
+            for start in range(0, len(turned), CLIPPED_AT_ONCE):
+                some = turned[start : start + CLIPPED_AT_ONCE]
+                intersection[some] = _clipped_area(corners[first[some]], corners[second[some]])
         return _iou(one, other, intersection)
 
-    split = None if others is None else len(boxes)
-    return find_overlaps(low, high, within, split, iou)
+    return find_overlaps(_bounds(everything, table, corners), owners, None if others is None else len(boxes), iou)
+
+
+def bounds(boxes: Sequence[Box]) -> Bounds:
+    table = _table(boxes)
+    return _bounds(boxes, table, _corners(table) if (table[:, 4] != 0).any() else None)
 
 
 def merge(boxes: Sequence[Box], weights: Sequence[float]) -> Box:
@@ -82,6 +92,19 @@ def merge(boxes: Sequence[Box], weights: Sequence[float]) -> Box:
     angle = (heaviest.rotation + turn) % 360 % 360  # the first % leaves 360 of a tiny negative angle
     across, down = _rotate(width / 2, height / 2, angle)
     return Box(x - across, y - down, width, height, angle, within)
+
+
+def _table(boxes: Sequence[Box]) -> Floats:
+    """Return rows [n, 5] of left, top, right, bottom and rotation."""
+    rows = [(box.x, box.y, box.x + box.width, box.y + box.height, box.rotation % 360) for box in boxes]
+    return np.array(rows, float).reshape(-1, 5)
+
+
+def _bounds(boxes: Sequence[Box], table: Floats, corners: Floats | None) -> Bounds:
+    """Return the bounds of boxes, given their table and, if any is rotated, all corners [n, 4, 2]."""
+    low, high = (table[:, :2], table[:, 2:4]) if corners is None else (corners.min(axis=1), corners.max(axis=1))
+    within = np.array(integer_codes(box.within for box in boxes), np.int64)
+    return Bounds(low, high, within, is_costly=table[:, 4] != 0)
 
 
 def _describe(box: Box, angle: float) -> tuple[float, float, float, float, float]:

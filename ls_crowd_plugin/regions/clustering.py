@@ -3,6 +3,8 @@
 First, clusters are joined, the most similar ones first, as long as their mean intersection over union reaches the
 minimum. Then the regions of all annotators are assigned anew to the clusters' centres, all at once, and clusters are
 joined again, until nothing changes. The rounds may run in a circle, so the best clusters of all rounds are returned.
+
+Where this would take very long, `crowded` has a simpler way.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from heapq import heappop, heappush
 from typing import Generic
 
@@ -24,22 +27,32 @@ Scores = dict[tuple[int, int], float]  # region, cluster → what assigning the 
 
 LABEL_BONUS = 0.25  # what an equal label is worth, in intersection over union, where a region fits several clusters
 MAX_ROUNDS = 20
+MAX_CELLS = 1_000_000  # regions · clusters of one assignment; the time grows with the third power of either
 
 
-def cluster(regions: Sequence[DrawnRegion[Extent]], ious: Ious, kind: Kind[Extent], min_iou: float) -> list[Cluster]:
-    """Return clusters of regions; the regions must be in canonical order, and `ious` those of different annotators."""
+def cluster(
+    regions: Sequence[DrawnRegion[Extent]],
+    ious: Ious,
+    kind: Kind[Extent],
+    min_iou: float,
+    max_rounds: int = MAX_ROUNDS,
+) -> tuple[list[Cluster], int]:
+    """Return clusters of regions, and how many rounds it took.
+
+    The regions must be in canonical order, and `ious` those of different annotators.
+    """
     component = _Component(regions, ious, kind, min_iou)
     clusters = component.join([(position,) for position in range(len(regions))])
     best, best_total = clusters, -math.inf
     seen: set[tuple[Cluster, ...]] = set()
-    while tuple(clusters) not in seen and len(seen) < MAX_ROUNDS:
+    while tuple(clusters) not in seen and len(seen) < max_rounds:
         seen.add(tuple(clusters))
         scores = component.scores(clusters)
         total = math.fsum(scores.get((row, column), 0.0) for column, rows in enumerate(clusters) for row in rows)
         if total > best_total:
             best, best_total = clusters, total
         clusters = component.join(component.reassign(clusters, scores))
-    return best
+    return best, len(seen)
 
 
 def assignment_scores(
@@ -56,11 +69,13 @@ def assignment_scores(
     A region cannot be assigned to a cluster with no other annotator. With `outsiders`, the regions are by nobody in the
     clusters, even if annotators have the same numbers.
     """
+    labels = [{member.annotator: member.label for member in members} for members in clusters]
     first, second, iou = kind.overlapping_pairs(
-        [region.extent for region in regions], [centre(members, kind) for members in clusters]
+        [region.extent for region in regions],
+        [centre(members, kind) for members in clusters],
+        None if outsiders else _owners(regions, labels),
     )
     close = iou >= min_iou
-    labels = [{member.annotator: member.label for member in members} for members in clusters]
     votes = [Counter(by_annotator.values()) for by_annotator in labels]
     scores: Scores = {}
     for row, column, value in zip(first[close].tolist(), second[close].tolist(), iou[close].tolist(), strict=True):
@@ -72,8 +87,13 @@ def assignment_scores(
 
 
 def best_assignment(scores: Mapping[tuple[int, int], float]) -> dict[int, int]:
-    """Return row → column, each at most once, with the largest sum of scores, which must all be above 0."""
+    """Return row → column, each at most once, with the largest sum of scores, which must all be above 0.
+
+    Where that would take very long, the highest scores come first instead.
+    """
     rows, columns = sorted({row for row, _ in scores}), sorted({column for _, column in scores})
+    if len(rows) * len(columns) > MAX_CELLS:
+        return _greedy_assignment(scores)
     row_place = {row: place for place, row in enumerate(rows)}
     column_place = {column: place for place, column in enumerate(columns)}
     matrix = np.zeros((len(rows), len(columns)))
@@ -82,6 +102,26 @@ def best_assignment(scores: Mapping[tuple[int, int], float]) -> dict[int, int]:
     chosen = zip(*(places.tolist() for places in linear_sum_assignment(matrix, maximize=True)), strict=True)
     pairs = ((rows[row], columns[column]) for row, column in chosen)
     return {row: column for row, column in pairs if (row, column) in scores}
+
+
+def _greedy_assignment(scores: Mapping[tuple[int, int], float]) -> dict[int, int]:
+    assigned: dict[int, int] = {}
+    taken: set[int] = set()
+    for (row, column), _ in sorted(scores.items(), key=lambda entry: (-entry[1], entry[0])):
+        if row not in assigned and column not in taken:
+            assigned[row] = column
+            taken.add(column)
+    return assigned
+
+
+def _owners(regions: Sequence[DrawnRegion[Extent]], labels: Sequence[Mapping[int, str]]) -> list[int]:
+    """Return the annotators of regions, then those of clusters, of each of which `labels` has annotator → label.
+
+    A cluster of several annotators has an owner of its own kind: it concerns everybody.
+    """
+    annotators = [region.annotator for region in regions]
+    everybody = max(annotators, default=0) + 1
+    return annotators + [next(iter(own)) if len(own) == 1 else everybody for own in labels]
 
 
 class _Component(Generic[Extent]):
@@ -97,7 +137,8 @@ class _Component(Generic[Extent]):
     def join(self, clusters: Iterable[Cluster]) -> list[Cluster]:
         """Join clusters, those with the highest mean of IoU + LABEL_BONUS · equal label first."""
         members = dict(enumerate(clusters))
-        neighbours = self._neighbours(members)
+        annotators = {place: {self.regions[position].annotator for position in own} for place, own in members.items()}
+        neighbours = self._neighbours(members, annotators)
         queue: list[tuple[float, int, int, int]] = []
 
         def propose(one: int, other: int) -> None:
@@ -115,10 +156,12 @@ class _Component(Generic[Extent]):
             if one not in members or other not in members or len(members[one]) + len(members[other]) != size:
                 continue  # one of them has been joined with another cluster since
             members[one] = tuple(sorted(members[one] + members.pop(other)))
-            neighbours[one] |= neighbours.pop(other)
-            neighbours[one] -= {one, other}
+            annotators[one] |= annotators.pop(other)
+            around = (neighbours[one] | neighbours.pop(other)) - {one, other}
+            neighbours[one] = {place for place in around if annotators[one].isdisjoint(annotators[place])}
+            for neighbour in around:
+                neighbours[neighbour] -= {one, other}
             for neighbour in neighbours[one]:
-                neighbours[neighbour].discard(other)
                 neighbours[neighbour].add(one)
                 propose(one, neighbour)
         return self._in_order(members.values())
@@ -140,25 +183,25 @@ class _Component(Generic[Extent]):
                 alone.remove(row)
         return self._in_order([*(tuple(sorted(rows)) for rows in assigned if rows), *((row,) for row in alone)])
 
-    def _neighbours(self, members: Mapping[int, Cluster]) -> dict[int, set[int]]:
-        """Return cluster → clusters that have a region close to one of its regions."""
+    def _neighbours(
+        self, members: Mapping[int, Cluster], annotators: Mapping[int, AbstractSet[int]]
+    ) -> dict[int, set[int]]:
+        """Return cluster → clusters of other annotators that have a region close to one of its regions."""
         number = {position: place for place, positions in members.items() for position in positions}
         neighbours: dict[int, set[int]] = {place: set() for place in members}
         for first, second in self.close:
             one, other = number[first], number[second]
-            if one != other:
+            if one != other and other not in neighbours[one] and annotators[one].isdisjoint(annotators[other]):
                 neighbours[one].add(other)
                 neighbours[other].add(one)
         return neighbours
 
     def _mean_iou_and_score(self, one: Cluster, other: Cluster) -> tuple[float, float]:
-        """Return the mean IoU of two clusters, without and with the bonus for labels; 0 if they share an annotator."""
+        """Return the mean IoU of two clusters without a common annotator, without and with the bonus for labels."""
         regions = self.regions
         total, same = 0.0, 0
         for first in one:
             for second in other:
-                if regions[first].annotator == regions[second].annotator:
-                    return 0.0, 0.0
                 total += self.ious.get((first, second) if first < second else (second, first), 0.0)
                 same += regions[first].label == regions[second].label
         count = len(one) * len(other)

@@ -10,8 +10,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
-from .clustering import Cluster, Ious, assignment_scores, best_assignment, cluster
+from .clustering import Cluster, assignment_scores, best_assignment
+from .crowded import Effort
 from .overlaps import Integers, OverlappingPairs
 from .types import DrawnRegion, Extent, Kind, SortKey, centre, extent_key
 
@@ -71,9 +74,10 @@ def _canonical_order(regions: Sequence[DrawnRegion[Extent]]) -> list[int]:
 
 def _groups(regions: Sequence[DrawnRegion[Extent]], kind: Kind[Extent], min_iou: float) -> Iterator[Cluster]:
     """Yield the groups of regions that are in canonical order."""
-    pairs = _pairs_of_annotators(regions, kind)
+    annotators, extents = [region.annotator for region in regions], [region.extent for region in regions]
+    pairs = kind.overlapping_pairs(extents, None, annotators)
     close = pairs.iou >= min_iou
-    component = np.array(_components(len(regions), pairs.first[close].tolist(), pairs.second[close].tolist()), np.int64)
+    component = _components(len(regions), pairs.first[close], pairs.second[close])
     links = np.bincount(component[pairs.first[close]], minlength=len(regions)).tolist()
     members: dict[int, list[int]] = defaultdict(list)
     for position, number in enumerate(component.tolist()):
@@ -81,50 +85,40 @@ def _groups(regions: Sequence[DrawnRegion[Extent]], kind: Kind[Extent], min_iou:
     unclear: dict[int, list[int]] = {}
     for number, positions in members.items():
         size = len(positions)
-        annotators = {regions[position].annotator for position in positions}
-        if len(annotators) == size and 2 * links[number] == size * (size - 1):
+        people = {annotators[position] for position in positions}
+        if len(people) == size and 2 * links[number] == size * (size - 1):
             yield tuple(positions)
         else:
             unclear[number] = positions
-    for number, ious in _ious_inside(pairs, component, unclear).items():
+    if not unclear:
+        return
+    effort = Effort(kind, min_iou, extents)
+    for number, inside in sorted(_pairs_inside(pairs, component, unclear), key=lambda entry: len(entry[1].iou)):
         positions = unclear[number]
-        for places in cluster([regions[position] for position in positions], ious, kind, min_iou):
+        for places in effort.cluster([regions[position] for position in positions], inside):
             yield tuple(positions[place] for place in places)
 
 
-def _pairs_of_annotators(regions: Sequence[DrawnRegion[Extent]], kind: Kind[Extent]) -> OverlappingPairs:
-    """Return the overlapping pairs of regions by different annotators."""
-    first, second, iou = kind.overlapping_pairs([region.extent for region in regions])
-    annotator = np.array([region.annotator for region in regions], np.int64)
-    different = annotator[first] != annotator[second]
-    return OverlappingPairs(first[different], second[different], iou[different])
-
-
-def _ious_inside(pairs: OverlappingPairs, component: Integers, members: Mapping[int, Sequence[int]]) -> dict[int, Ious]:
-    """Return for some components the overlaps of their members, by the places of two members in the component.
+def _pairs_inside(
+    pairs: OverlappingPairs, component: Integers, members: Mapping[int, Sequence[int]]
+) -> Iterator[tuple[int, OverlappingPairs]]:
+    """Yield some components and the overlaps of their members, by the places of two members in the component.
 
     `component` [n] is the component of each region.
     """
-    ious: dict[int, Ious] = {number: {} for number in members}
-    if not members:
-        return ious
-    inside = np.isin(component[pairs.first], list(members)) & (component[pairs.first] == component[pairs.second])
-    place = {member: place for positions in members.values() for place, member in enumerate(positions)}
-    for one, other, value in zip(*(column[inside].tolist() for column in pairs), strict=True):
-        ious[int(component[one])][place[one], place[other]] = value
-    return ious
+    place = np.zeros(len(component), np.int64)
+    for positions in members.values():
+        place[positions] = np.arange(len(positions))
+    number = component[pairs.first]
+    inside = np.flatnonzero(np.isin(number, list(members)) & (number == component[pairs.second]))
+    inside = inside[np.argsort(number[inside], kind="stable")]
+    for of_one in np.split(inside, np.flatnonzero(np.diff(number[inside])) + 1) if len(inside) else ():
+        first, second, iou = pairs.select(of_one)
+        yield int(number[of_one[0]]), OverlappingPairs(place[first], place[second], iou)
 
 
-def _components(count: int, first: Sequence[int], second: Sequence[int]) -> list[int]:
-    """Return a number [n] for each position, equal for those that pairs of positions connect."""
-    parent = list(range(count))
-
-    def root(position: int) -> int:
-        while parent[position] != position:
-            parent[position] = position = parent[parent[position]]
-        return position
-
-    for one, other in zip(first, second, strict=True):
-        one, other = root(one), root(other)
-        parent[max(one, other)] = min(one, other)
-    return [root(position) for position in range(count)]
+def _components(count: int, first: Integers, second: Integers) -> Integers:
+    """Return for each position [n] the lowest position that pairs of positions [p], [p] connect it with."""
+    links = coo_array((np.ones(len(first), bool), (first, second)), shape=(count, count))
+    number = connected_components(links, directed=False)[1]
+    return np.unique(number, return_index=True)[1][number]

@@ -1,8 +1,10 @@
-"""Finds the pairs of extents that overlap; a sweep along one axis saves comparing all pairs of many extents."""
+"""Finds the pairs of extents that overlap. Only pairs of different owners are ever made, and of many extents only those
+that meet along one axis, so that neither many regions of one annotator nor many regions far apart cost much."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +12,7 @@ import numpy.typing as npt
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+Booleans = npt.NDArray[np.bool_]
 
 MAX_ALL_PAIRS = 128  # extents; up to this number, comparing all pairs is faster than sorting first
 BATCH_SIZE = 100_000  # pairs compared at once
@@ -22,6 +25,13 @@ class OverlappingPairs(NamedTuple):
     second: Integers
     iou: Floats
 
+    def select(self, chosen: Integers | Booleans) -> OverlappingPairs:
+        return OverlappingPairs(self.first[chosen], self.second[chosen], self.iou[chosen])
+
+    def to_dict(self) -> dict[tuple[int, int], float]:
+        first, second, iou = self.first.tolist(), self.second.tolist(), self.iou.tolist()
+        return dict(zip(zip(first, second, strict=True), iou, strict=True))
+
     def matrix(self, count: int) -> Floats:
         """Return the intersections over unions [n, n] of n extents whose overlapping pairs these are."""
         dense = np.eye(count)
@@ -29,26 +39,45 @@ class OverlappingPairs(NamedTuple):
         return dense
 
 
+class Bounds(NamedTuple):
+    """Where extents are: from `low` to `high` [n, axes], both inclusive, in the thing with the number `within` [n].
+
+    Only extents in the same thing can overlap. Comparing one that `is_costly` [n] takes much longer than others.
+    """
+
+    low: Floats
+    high: Floats
+    within: Integers
+    is_costly: Booleans
+
+    def meet(self, first: Integers, second: Integers) -> Booleans:
+        """Return for pairs of positions [p], [p] whether they meet on all axes."""
+        meet = self.within[first] == self.within[second]
+        for axis in range(self.low.shape[1]):
+            meet &= self.low[first, axis] <= self.high[second, axis]
+            meet &= self.low[second, axis] <= self.high[first, axis]
+        return np.asarray(meet)
+
+
 def find_overlaps(
-    low: Floats,
-    high: Floats,
-    within: Integers,
+    bounds: Bounds,
+    owners: Sequence[int] | None,
     split: int | None,
     iou: Callable[[Integers, Integers], Floats],
 ) -> OverlappingPairs:
-    """Return the pairs whose intersection over union is above 0; the lower position comes first.
+    """Return the pairs of different owners with an intersection over union above 0; the lower position comes first.
 
-    `low` and `high` [n, axes] are bounds of the extents along one or two axes; `within` [n] is a number of the thing
-    that each extent is in, and only extents in the same thing overlap. `iou` returns the values [p] of the pairs at two
-    arrays of positions [p], [p]; it is called only for pairs whose bounds meet on all axes. With a `split`, the extents
-    before it are paired only with those from it on, which are then counted from 0.
+    Without `owners`, everything has another owner. `iou` returns the values [p] of the pairs at two arrays of positions
+    [p], [p]; it is called only for pairs that meet. With a `split`, the extents before it are paired only with those
+    from it on, which are then counted from 0.
     """
+    count = len(bounds.within)
+    owner = np.arange(count) if split is None else (np.arange(count) >= split).astype(np.int64)
+    if owners is not None:
+        owner = np.unique(np.array(owners, np.int64), return_inverse=True)[1]
     batches = [OverlappingPairs(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
-    for first, second in _candidates(low, high, within, split):
-        meet = within[first] == within[second]
-        for axis in range(low.shape[1]):
-            meet &= low[first, axis] <= high[second, axis]
-            meet &= low[second, axis] <= high[first, axis]
+    for first, second in _candidates(bounds, owner, split):
+        meet = bounds.meet(first, second) & (owner[first] != owner[second])
         first, second = first[meet], second[meet]
         values = iou(first, second)
         overlap = values > 0
@@ -56,46 +85,94 @@ def find_overlaps(
     return OverlappingPairs(*(np.concatenate(columns) for columns in zip(*batches, strict=True)))
 
 
-def _candidates(low: Floats, high: Floats, within: Integers, split: int | None) -> Iterator[tuple[Integers, Integers]]:
-    """Yield batches of pairs that may overlap, the lower position first."""
-    count = len(low)
+def _candidates(bounds: Bounds, owner: Integers, split: int | None) -> Iterator[tuple[Integers, Integers]]:
+    """Yield batches of pairs that may overlap, the lower position first; each pair of different owners once at most.
+
+    The numbers of two owners differ in a highest bit, and are equal above it. So a sweep for each bit, between those
+    that have it and those that do not, finds every such pair once, and no pair of one owner.
+    """
+    count = len(owner)
     if split is None and count <= MAX_ALL_PAIRS:
         yield np.triu_indices(count, 1)
-    elif split is not None and split * (count - split) <= MAX_ALL_PAIRS**2:
+        return
+    if split is not None and split * (count - split) <= MAX_ALL_PAIRS**2:
         yield np.repeat(np.arange(split), count - split), np.tile(np.arange(split, count), split)
-    else:
-        for first, second in _sweep(low, high, within):
-            if split is None:
-                yield first, second
-            else:
-                across = (first < split) & (second >= split)
-                yield first[across], second[across]
+        return
+    everything: Integers = np.arange(count)
+    sides = [(everything, everything)]
+    if split is not None:
+        sides = [(everything[:split], everything[split:]), (everything[split:], everything[:split])]
+    for bit in range(int(owner.max(initial=0)).bit_length()):
+        has_bit, above = (owner >> bit) & 1 == 1, owner >> (bit + 1)
+        ranked = rank(bounds._replace(within=bounds.within * (above.max() + 1) + above))
+        for one, other in sides:
+            for first, second in Sweep(ranked, one[~has_bit[one]], other[has_bit[other]]).batches():
+                yield np.minimum(first, second), np.maximum(first, second)
 
 
-def _sweep(low: Floats, high: Floats, within: Integers) -> Iterator[tuple[Integers, Integers]]:
-    """Yield batches of pairs that meet on one axis, the one with fewer such pairs."""
-    count = len(low)
-    # Extents within different things are moved so far apart that they cannot meet. Adding the same number keeps their
-    # order in spite of rounding, so no pair that meets is lost.
-    shift = within[:, None] * (high.max(axis=0) - low.min(axis=0) + 1.0)
-    sweeps = [
-        _sweep_axis(low[:, axis] + shift[:, axis], high[:, axis] + shift[:, axis]) for axis in range(low.shape[1])
-    ]
-    order, after = min(sweeps, key=lambda sweep: int((sweep[1] - np.arange(count)).sum()))
-    partners = after - np.arange(count) - 1  # [n] how many of the extents that begin later each one meets
-    batch = np.cumsum(partners) // BATCH_SIZE
-    starts = np.flatnonzero(np.diff(batch, prepend=-1))
-    for start, end in zip(starts, [*starts[1:], count], strict=True):
-        number = partners[start:end]
-        one = np.repeat(np.arange(start, end), number)
-        other = one + 1 + np.arange(len(one)) - np.repeat(np.cumsum(number) - number, number)
-        yield np.minimum(order[one], order[other]), np.maximum(order[one], order[other])
+class Ranked(NamedTuple):
+    """Bounds as whole numbers [n, axes] in the order of things and coordinates: extents in different things never meet,
+    and no difference is lost to rounding, however large a coordinate is."""
+
+    low: Integers
+    high: Integers
 
 
-def _sweep_axis(low: Floats, high: Floats) -> tuple[Integers, Integers]:
-    """Return the order [n] of intervals by their low ends, and for each place in it the first one that begins later."""
-    order = np.argsort(low, kind="stable")
-    return order, np.searchsorted(low[order], high[order], side="right")
+def rank(bounds: Bounds) -> Ranked:
+    count, axes = bounds.low.shape
+    ranks = np.empty((2 * count, axes), np.int64)
+    within = np.concatenate([bounds.within, bounds.within])
+    for axis in range(axes):
+        values = np.concatenate([bounds.low[:, axis], bounds.high[:, axis]])
+        order = np.lexsort((values, within))
+        is_new = (np.diff(values[order]) != 0) | (np.diff(within[order]) != 0)
+        ranks[order, axis] = np.concatenate([[0], np.cumsum(is_new)])
+    return Ranked(ranks[:count], ranks[count:])
+
+
+class Sweep:
+    """The pairs of one of some extents and one of some others that meet on one axis, the one with fewer such pairs."""
+
+    def __init__(self, ranked: Ranked, one: Integers, other: Integers) -> None:
+        axes = range(ranked.low.shape[1])
+        self._runs = min((_runs(ranked, axis, one, other) for axis in axes), key=_count)
+        self.count = _count(self._runs)
+
+    def batches(self) -> Iterator[tuple[Integers, Integers]]:
+        for run in self._runs:
+            yield from run.batches()
+
+
+class _Run(NamedTuple):
+    """Positions [n], each with those of the `others` [m] from `start` [n] up to `end` [n]."""
+
+    positions: Integers
+    others: Integers
+    start: Integers
+    end: Integers
+
+    def batches(self) -> Iterator[tuple[Integers, Integers]]:
+        number = self.end - self.start
+        batch = np.cumsum(number) // BATCH_SIZE
+        firsts = np.flatnonzero(np.diff(batch, prepend=-1))
+        for first, last in pairwise([*firsts.tolist(), len(batch)]):
+            partners = number[first:last]
+            skipped = np.cumsum(partners) - partners
+            place = np.arange(int(partners.sum())) + np.repeat(self.start[first:last] - skipped, partners)
+            yield np.repeat(self.positions[first:last], partners), self.others[place]
+
+
+def _runs(ranked: Ranked, axis: int, one: Integers, other: Integers) -> tuple[_Run, _Run]:
+    """Those of the others that begin inside an extent, or where it begins, and the extents that begin inside them."""
+    low, high = ranked.low[:, axis], ranked.high[:, axis]
+    one, other = one[np.argsort(low[one], kind="stable")], other[np.argsort(low[other], kind="stable")]
+    inside = np.searchsorted(low[other], low[one], "left"), np.searchsorted(low[other], high[one], "right")
+    around = np.searchsorted(low[one], low[other], "right"), np.searchsorted(low[one], high[other], "right")
+    return _Run(one, other, *inside), _Run(other, one, *around)
+
+
+def _count(runs: Iterable[_Run]) -> int:
+    return sum(int((run.end - run.start).sum()) for run in runs)
 
 
 def integer_codes(names: Iterable[str]) -> list[int]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import UnusableInput
-from .overlaps import Floats, Integers, OverlappingPairs, find_overlaps, integer_codes
+from .overlaps import Bounds, Floats, Integers, OverlappingPairs, find_overlaps, integer_codes
 from .weighted_median import integer_weights, lower_and_upper_median
 
 
@@ -33,17 +33,27 @@ def iou_matrix(spans: Sequence[Span]) -> Floats:
     return overlapping_pairs(spans).matrix(len(spans))
 
 
-def overlapping_pairs(spans: Sequence[Span], others: Sequence[Span] | None = None) -> OverlappingPairs:
-    """Return all pairs of spans that overlap or, with `others`, the pairs of a span and one of the others."""
+def overlapping_pairs(
+    spans: Sequence[Span], others: Sequence[Span] | None = None, owners: Sequence[int] | None = None
+) -> OverlappingPairs:
+    """Return all pairs of spans that overlap or, with `others`, the pairs of a span and one of the others.
+
+    With `owners`, of the spans and then of the others, no pairs of one owner are returned.
+    """
     everything = [*spans, *(others or ())]
-    table = np.array([(span.start, span.end) for span in everything], float).reshape(-1, 2)
-    within = np.array(integer_codes(span.within for span in everything), np.int64)
+    where = bounds(everything)
+    table = np.concatenate([where.low, where.high], axis=1)
 
     def iou(first: Integers, second: Integers) -> Floats:
         return _iou(table[first], table[second])
 
-    split = None if others is None else len(spans)
-    return find_overlaps(table[:, :1], table[:, 1:], within, split, iou)
+    return find_overlaps(where, owners, None if others is None else len(spans), iou)
+
+
+def bounds(spans: Sequence[Span]) -> Bounds:
+    table = np.array([(span.start, span.end) for span in spans], float).reshape(-1, 2)
+    within = np.array(integer_codes(span.within for span in spans), np.int64)
+    return Bounds(table[:, :1], table[:, 1:], within, is_costly=np.zeros(len(spans), bool))
 
 
 def merge(spans: Sequence[Span], weights: Sequence[float]) -> Span:

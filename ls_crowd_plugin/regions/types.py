@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from .boxes import Box
-from .overlaps import OverlappingPairs
+from .overlaps import Bounds, OverlappingPairs
 from .spans import Span
 
 Extent = TypeVar("Extent", bound=Span | Box)
@@ -32,8 +32,10 @@ class Kind(Protocol[Extent]):
     """What can be done with one kind of extent; the modules `spans` and `boxes` have this interface."""
 
     def overlapping_pairs(
-        self, extents: Sequence[Extent], others: Sequence[Extent] | None = None, /
+        self, extents: Sequence[Extent], others: Sequence[Extent] | None = None, owners: Sequence[int] | None = None, /
     ) -> OverlappingPairs: ...
+
+    def bounds(self, extents: Sequence[Extent], /) -> Bounds: ...
 
     def merge(self, extents: Sequence[Extent], weights: Sequence[float], /) -> Extent: ...
 

@@ -15,6 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from ..store import Store, candidates, queue, tallies
 from ..store.heartbeats import alive_workers
+from ..store.results import load_summary
 from .context import app_context
 from .login import public
 from .shared import Shared
@@ -57,6 +58,8 @@ class DatabaseCollector:
                 unconfirmed = candidates.count(connection)
                 workers = alive_workers(connection)
                 sums = tallies.read(connection)
+            with self._store.data.connect() as connection:
+                summaries = [load_summary(connection, entry.project) for entry in entries]
         except SQLAlchemyError:
             up.add_metric([], 0)
             yield up
@@ -65,6 +68,7 @@ class DatabaseCollector:
         yield up
         waiting = [entry.waiting for entry in entries if entry.waiting is not None]
         failing = sum(bool(entry.error) for entry in entries)
+        unused = sum(found.left_out_annotations.number for found in summaries if found is not None)
         troubled = sum(trouble is not None for trouble in workers.values())
         for name, meaning, value in (
             ("ls_crowd_projects", "Monitored projects.", len(entries)),
@@ -72,6 +76,7 @@ class DatabaseCollector:
             ("ls_crowd_projects_unconfirmed", "Projects that events named and that may not exist.", unconfirmed),
             ("ls_crowd_queue_age_seconds", "How long the oldest of them has been waiting.", max(waiting, default=0.0)),
             ("ls_crowd_projects_failing", "Projects whose last pass failed, or that are parked.", failing),
+            ("ls_crowd_annotations_left_out", "Annotations in these projects that cannot be used.", unused),
             ("ls_crowd_workers", "Workers that are running.", len(workers)),
             ("ls_crowd_workers_in_trouble", "Workers that report a problem.", troubled),
         ):

@@ -116,10 +116,10 @@ class MemoryStudio(StudioRows, LabelStudio):
         return [dict(row) for row in self.tab_rows.values() if row["project"] == project]
 
     def _task_page(
-        self, project: int, include: str, fields: str, query: Json, page: int, page_size: int
+        self, project: int, include: str, fields: str, query: Json, page: int, page_size: int, tries: int = 1
     ) -> tuple[int, list[Json]]:
         """Everything that reads tasks comes here. The real server, too, applies `include` to nested objects."""
-        del fields
+        del fields, tries
         name = "tasks" if "annotations" in include.split(",") else "task ids" if include == "id" else "list"
         since = query["filters"]["items"][0]["value"] if "filters" in query else None
         self._read(name, project, log_as=f"{name} since {since}" if since else name)

@@ -45,6 +45,7 @@ def test_have_defaults() -> None:
         max_wait_seconds=15.0,
         poll_seconds=60.0,
         trail_days=365.0,
+        memory_mb=4096,
     )
 
 
@@ -72,6 +73,9 @@ def test_that_are_secret_are_shown_nowhere_and_may_be_in_a_file(name: str, tmp_p
         ("LS_CROWD_POLL_SECONDS", "inf"),
         ("LS_CROWD_PROJECTS", "some"),
         ("LS_CROWD_TRAIL_DAYS", "-1"),
+        ("LS_CROWD_MEMORY_MB", "100"),
+        ("LS_CROWD_MEMORY_MB", "-1"),
+        ("LS_CROWD_MEMORY_MB", "1000.5"),
         ("LS_CROWD_MIN_IOU", "0"),
         ("LS_CROWD_MIN_IOU", "1.1"),
     ],

@@ -11,10 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from ls_crowd_plugin.records import ProjectSummary
 from ls_crowd_plugin.store import open_store
+from ls_crowd_plugin.store.results import save_results
 from tests.conftest import RunCommand
 from tests.support.known_crowd import CONTRARY, LABELS, PROJECT, store_crowd
 from tests.support.pages import HtmlChecker
+from tests.support.result_records import FIGURES, label_with_votes
 
 
 @pytest.fixture
@@ -88,6 +91,28 @@ def test_all_formats_hold_the_same(run_command: RunCommand, filled: str, tmp_pat
         assert list(plain[0]) == list(table[0])
     verdicts = {row["annotator"]: row["verdict"] for row in plain}
     assert {who for who, verdict in verdicts.items() if verdict == "contrary"} == set(CONTRARY)
+
+
+@pytest.mark.parametrize(
+    ("label", "written"),
+    [
+        *((label, label) for label in ("-1", "+1", "-2.5", "+1e-3", "-.5", "-", "+", "++", "=", "good", "a=b", "7")),
+        *((label, f"'{label}") for label in ("=1+1", "-1+1", "+cmd|' /C calc'!A0", "@SUM(A1)", "-foo", "\t=1", "-1 ")),
+    ],
+)
+def test_only_text_that_a_spreadsheet_would_run_is_changed_in_csv(
+    run_command: RunCommand, tmp_path: Path, label: str, written: str
+) -> None:
+    url, votes = f"sqlite:///{tmp_path / 'crowd.db'}", {1: label, 2: label, 3: "other"}
+    with open_store(url) as store, store.data.begin() as connection:
+        found = label_with_votes(votes, label=label, plurality=label, gold=label)
+        save_results(connection, PROJECT, ProjectSummary(), FIGURES, [found], [])
+    done = run_command("export", str(PROJECT), LS_CROWD_DATABASE_URL=url)
+    (row,) = csv.DictReader(io.StringIO(done.stdout))
+    assert (row["label"], row["plurality"], row["gold"]) == (written, written, written)
+    assert json.loads(row["votes"])[row["label"]] == 2
+    done = run_command("export", str(PROJECT), "--format", "jsonl", LS_CROWD_DATABASE_URL=url)
+    assert json.loads(done.stdout)["label"] == label
 
 
 @pytest.mark.parametrize(("formats", "words"), [("xml", "no format 'xml'"), ("csv,json", "use --out")])

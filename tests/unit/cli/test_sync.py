@@ -16,7 +16,7 @@ from ls_crowd_plugin.pipeline.outcome import Kind, Outcome, PassReport
 from ls_crowd_plugin.pipeline.plan import Plan
 from ls_crowd_plugin.pipeline.pull import Pulled
 from ls_crowd_plugin.pipeline.write import Written
-from ls_crowd_plugin.records import ProjectSummary
+from ls_crowd_plugin.records import LeftOutAnnotation, LeftOutAnnotations, ProjectSummary
 from ls_crowd_plugin.store import open_store
 
 Run = Callable[..., tuple[int, str, str]]  # exit code, stdout, stderr
@@ -24,12 +24,22 @@ Run = Callable[..., tuple[int, str, str]]  # exit code, stdout, stderr
 FACTS = ProjectFacts.from_json(
     {"id": 3, "title": "Topics", "label_config": "<View/>", "created_at": "", "task_number": 4}
 )
+LEFT_OUT = LeftOutAnnotations(21, [LeftOutAnnotation(17, "more than 5,000 regions")])
 REPORT = PassReport(
     3,
     "Topics",
     Pulled(FACTS, frozenset(range(1, 5)), annotations_changed=1, tasks_gone=0),
     Plan(settings={"model_version": "crowd-consensus"}),
-    ProjectSummary(tasks=4, answers=12, annotators=3, method="plu", form="plain", confidence=0.9, labels=4),
+    ProjectSummary(
+        tasks=4,
+        answers=12,
+        annotators=3,
+        method="plu",
+        form="plain",
+        confidence=0.9,
+        labels=4,
+        left_out_annotations=LEFT_OUT,
+    ),
     written=Written(created=4, settings=1),
     warnings=["Something is odd."],
     seconds={"pull": 0.1},
@@ -133,6 +143,7 @@ class TestOutcomes:
             "Method": "plu (plain)",
             "Confidence": "90.0% on average",
             "Plurality": "0 of 4 labels differ from the most frequent answer",
+            "Not used": "annotation 17: more than 5,000 regions; and 20 more",
             "Written": "4 predictions created; set model_version to 'crowd-consensus'",
             "Seconds": "pull 0.1",
         }

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from ls_crowd_plugin.controls import Question
-from ls_crowd_plugin.errors import UnusableInput
 from tests.support.label_configs import RATING, config_of, item
 
 
@@ -37,6 +36,10 @@ def test_an_unreadable_item_is_no_answer(value: Any) -> None:
     assert config_of(RATING.format('required="true"')).read([item("stars", {"rating": value})]) == {}
 
 
-def test_a_number_of_stars_that_is_none_is_refused() -> None:
-    with pytest.raises(UnusableInput, match="maxRating 'many'; use a whole number"):
-        config_of(RATING.format('maxRating="many"'))
+@pytest.mark.parametrize("stars", ["many", "0", "-1", "2.5", "1001", "9" * 5000])
+def test_a_control_with_an_absurd_number_of_stars_is_left_out(stars: str) -> None:
+    config = config_of(RATING.format(f'maxRating="{stars}"'))
+    assert (config.controls, [one.reason for one in config.left_out]) == (
+        (),
+        ["its maxRating is no whole number from 1 to 1,000"],
+    )

@@ -9,9 +9,12 @@ from flask.testing import FlaskClient
 from sqlalchemy import text
 
 from ls_crowd_plugin.pipeline.worker import REACTIONS
+from ls_crowd_plugin.records import LeftOutAnnotations, ProjectSummary
 from ls_crowd_plugin.store import queue, tallies
 from ls_crowd_plugin.store.heartbeats import beat
+from ls_crowd_plugin.store.results import save_results
 from ls_crowd_plugin.web.context import AppContext
+from tests.support.result_records import FIGURES
 from tests.support.webhooks import EVENTS, RIGHT
 
 
@@ -58,6 +61,17 @@ def test_projects_that_wait_and_fail_are_counted(client: FlaskClient, app_contex
     assert (metrics["ls_crowd_projects"], metrics["ls_crowd_projects_waiting"]) == (2, 1)
     assert metrics["ls_crowd_projects_failing"] == 1
     assert 0 <= metrics["ls_crowd_queue_age_seconds"] < 60
+
+
+def test_annotations_that_cannot_be_used_are_counted(client: FlaskClient, app_context: AppContext) -> None:
+    with app_context.store.work.begin() as connection:
+        for project in (3, 4, 5):
+            queue.enqueue(connection, project)
+    with app_context.store.data.begin() as connection:
+        for project, number in ((3, 2), (4, 5), (99, 7)):  # nobody monitors the last one
+            summary = ProjectSummary(left_out_annotations=LeftOutAnnotations(number))
+            save_results(connection, project, summary, FIGURES, [], [])
+    assert read_metrics(client)["ls_crowd_annotations_left_out"] == 7
 
 
 def test_workers_are_counted(client: FlaskClient, app_context: AppContext) -> None:

@@ -1,0 +1,50 @@
+"""What a real Label Studio accepts from anybody with a token stops no project."""
+
+from __future__ import annotations
+
+import pytest
+import requests
+
+from ls_crowd_plugin.demo.server import Server
+from ls_crowd_plugin.labelstudio import Http
+from ls_crowd_plugin.store import Store
+from tests.support.studio import THREE_CONTROLS, Project, impatient, is_settled, make_project, people, sync_once
+
+GOOD = {"mood": "glad", "stars": "3", "topics: sport": "yes", "topics: money": "no", "topics: weather": "no"}
+CHOICE = '{{"from_name": "mood", "to_name": "text", "type": "choices", "value": {{"choices": ["sad"], "odd": {}}}}}'
+STARS = '{{"from_name": "stars", "to_name": "text", "type": "rating", "value": {{"rating": {}}}}}'
+
+HOSTILE = {  # name → entry, time of work, and whether the annotation is left out
+    "a rating of a number with 400 digits": (STARS.format("1" + "0" * 400), "1.5", True),
+    "a rating of a number with 4,000 digits": (STARS.format("9" * 4000), "1.5", True),
+    "a null character": (CHOICE.format(r'"a\u0000b"'), "1.5", False),
+    "half of a character": (CHOICE.format(r'"\ud800"'), "1.5", True),
+    "an infinite time of work": (CHOICE.format("1"), "1e999", False),
+    "a negative time of work": (CHOICE.format("1"), "-5", False),
+    "lists in lists": (CHOICE.format("[" * 800 + "]" * 800), "1.5", False),
+}
+
+
+@pytest.fixture
+def project(owner: Http) -> Project:
+    """Two tasks about which three people agree."""
+    return make_project(owner, THREE_CONTROLS, [dict.fromkeys(people(owner, 3), GOOD)] * 2)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_annotation_stops_nothing(
+    name: str, project: Project, owner: Http, label_studio: Server, sqlite_store: Store
+) -> None:
+    entry, seconds, is_left_out = HOSTILE[name]
+    body = f'{{"result": [{entry}], "lead_time": {seconds}, "completed_by": {people(owner, 4)[3]}}}'
+    requests.post(  # some are stored although the answer is 500
+        f"{label_studio.url}/api/tasks/{project.tasks[0]}/annotations/",
+        data=body.encode(),
+        headers={"Authorization": f"Token {label_studio.key}", "Content-Type": "application/json"},
+        timeout=60,
+    )
+    http = impatient(label_studio.url, label_studio.key)
+    report = sync_once(http, sqlite_store, project)
+    assert any("left out" in warning for warning in report.warnings) == is_left_out
+    assert project.labels() == dict.fromkeys(project.tasks, GOOD)
+    assert is_settled(http, project)
