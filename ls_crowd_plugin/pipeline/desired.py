@@ -14,6 +14,7 @@ from .project_fit import ProjectFit
 from .region_groups import RegionGroup, task_of
 
 REGION_DECIMALS = 2  # of a region's own score: a third would cause many needless rewrites
+PERSON_STEPS = {"skill": 10, "adversary": 10, "accuracy": 20}  # in 1: coarse, because people appear in many predictions
 
 Texts = Mapping[int, Mapping[str, str]]  # task → object of the label config → text
 
@@ -125,9 +126,9 @@ def _predict_region(
 
 
 def _score_json(score: AnnotatorScore) -> Json:
-    return {
-        "skill": rounded(score.skill),
-        "adversary": rounded(score.adversary_probability),
-        "accuracy": rounded(score.accuracy),
-        "verdict": score.verdict,
+    numbers = {"skill": score.skill, "adversary": score.adversary_probability, "accuracy": score.accuracy}
+    coarse = {
+        name: None if value is None else round(value * PERSON_STEPS[name]) / PERSON_STEPS[name]
+        for name, value in numbers.items()
     }
+    return {**coarse, "verdict": score.verdict}
