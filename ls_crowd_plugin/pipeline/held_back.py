@@ -14,7 +14,7 @@ from math import ceil
 
 from ..store import Annotation
 
-HELD_BACK = 0.1  # of everybody's annotations, the newest ones; at least one
+ONE_IN = 10  # of everybody's annotations, the newest ones, rounded up: at least one is held back
 
 ByAnnotator = Mapping[tuple[int, int], Annotation]  # (task, annotator) → the annotation that counts
 
@@ -27,8 +27,13 @@ def older_annotations(annotations: ByAnnotator) -> dict[tuple[int, int], Annotat
     held_back: set[int] = set()
     for own in by_person.values():
         own.sort(key=age)
-        held_back.update(annotation.id for annotation in own[-ceil(HELD_BACK * len(own)) :])
+        held_back.update(annotation.id for annotation in own[-held_back_count(len(own)) :])
     return {key: annotation for key, annotation in annotations.items() if annotation.id not in held_back}
+
+
+def held_back_count(annotations: int) -> int:
+    """How many of somebody's annotations are held back."""
+    return ceil(annotations / ONE_IN)
 
 
 def age(annotation: Annotation) -> tuple[str, str, int]:

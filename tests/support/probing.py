@@ -1,8 +1,8 @@
 """An annotator who looks for gold: changes answers, reads what is then written, and compares tasks.
 
-A view is everything that an annotator can read in Label Studio after a pass. An attack makes several views for each task;
-a feature is a number by which they differ; its AUC says how well the number tells gold tasks from others. 0.5 is chance,
-and a number that says "not gold" is as good as one that says "gold".
+A view is everything that an annotator can read in Label Studio after a pass. An attack makes several views for each
+task; a feature is a number by which they differ; its AUC says how well the number tells gold tasks from others. 0.5 is
+chance, and a number that says "not gold" is as good as one that says "gold".
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def save_again(crowd: ProbedCrowd, task: int) -> list[ProbedCrowd]:
 
 
 def bury(crowd: ProbedCrowd, task: int) -> list[ProbedCrowd]:
-    """Give every label in turn, and each time save as many other answers as are held back, so that it is none of them."""
+    """Give every label in turn, and each time save as many other answers as are held back, so that this one is not."""
     others = [one.task for one in crowd.own if one.task != task]
     return [state.saving_again(others[: held_back(state)]) for state in switch(crowd, task)]
 
@@ -207,13 +207,15 @@ def held_back(crowd: ProbedCrowd) -> int:
 
 def probe(crowd: ProbedCrowd, attack: Attack, tasks: Iterable[int], protected: bool = True) -> dict[str, float]:
     """Feature → AUC, over the tasks that the attack has something to say about."""
+    at_first = read_view(crowd, protected)
     found = {}
     for task in tasks:
         states = attack(crowd, task)
         if states:
-            found[task] = features([read_view(state, protected) for state in states], task)
-    names = next(iter(found.values()))
-    return {name: auc({task: one[name] for task, one in found.items()}, crowd.gold) for name in names}
+            views = [at_first if state is crowd else read_view(state, protected) for state in states]
+            found[task] = features(views, task)
+    names = dict.fromkeys(name for one in found.values() for name in one)
+    return {name: auc({task: one.get(name, 0.0) for task, one in found.items()}, crowd.gold) for name in names}
 
 
 def tasks_to_probe(crowd: ProbedCrowd, gold: int, others: int, *, answered: bool = False) -> list[int]:
