@@ -4,5 +4,6 @@ from ..records import METHODS
 from .consensus import Consensus, aggregate
 from .evaluation import evaluate
 from .forms import FORMS
+from .types import Lessons
 
-__all__ = ["FORMS", "METHODS", "Consensus", "aggregate", "evaluate"]
+__all__ = ["FORMS", "METHODS", "Consensus", "Lessons", "aggregate", "evaluate"]

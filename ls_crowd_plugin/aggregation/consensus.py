@@ -16,11 +16,12 @@ from ..records import METHODS, AnnotatorScore, Json
 from .answers import Answers
 from .crowd_warnings import crowd_warnings, fit_warnings
 from .decisions import Decisions
-from .encoding import encode_answers
+from .encoding import encode_answers, encode_lessons
+from .fit import Fit, Posterior
 from .forms import forms_of
 from .reliability import Reliability, assess_annotators
 from .selection import MethodFit, fit_method
-from .types import Column, Floats, Gold, Id, Integers, Label, LabelSet, Progress
+from .types import Column, Flags, Floats, Gold, Id, Integers, Label, LabelSet, Lessons, Progress
 
 NEAR_TIE = 0.1  # a label whose lead is smaller than this is doubtful
 
@@ -37,6 +38,7 @@ def aggregate(
     *,
     form: str | None = None,
     progress: Progress | None = None,
+    lessons: Lessons | None = None,
 ) -> Consensus:
     """Find the most probable label of every task and how far each annotator can be trusted.
 
@@ -58,12 +60,23 @@ def aggregate(
         One of FORMS for `gem`, or `printed` for `neg`, `sw` and `hyb`; by default, the data decide.
     progress
         Called with (stage, fraction) now and then.
+    lessons
+        What to learn from, if not from all answers: everything about methods and annotators comes from the lessons, and
+        then all answers vote.
     """
     started = time.perf_counter()
     _check_method(method, form)
     answers = encode_answers(tasks, annotators, labels, gold, label_set, questions)
-    method_fit = fit_method(answers, method, form, seed, progress or _ignore_progress)
-    return Consensus(method_fit, seed, time.perf_counter() - started)
+    progress = progress or _ignore_progress
+    if lessons is None:
+        return Consensus(fit_method(answers, method, form, seed, progress), seed, time.perf_counter() - started)
+    if len(lessons.tasks):
+        method_fit = fit_method(encode_lessons(lessons, answers), method, form, seed, progress)
+    else:
+        all_answers = encode_lessons(Lessons(tasks, annotators, labels, questions), answers)
+        why = "There is nothing yet to learn from, so every answer counts the same, and gold is not used."
+        method_fit = replace(fit_method(all_answers, "plu", None, seed, progress), why=why)
+    return Consensus(method_fit, seed, time.perf_counter() - started, answers)
 
 
 class Consensus:
@@ -72,11 +85,12 @@ class Consensus:
     A task is named as in the input, or as (task, question) if the input has questions.
     """
 
-    def __init__(self, method_fit: MethodFit, seed: int, seconds: float) -> None:
-        self._method_fit, self._seed, self._seconds = method_fit, seed, seconds
-        self._fit = method_fit.fit
-        self._answers: Answers = method_fit.fit.answers
-        self._posterior = method_fit.calibration.apply(self._answers, self._fit.posterior, self._fit.weight)
+    def __init__(self, method_fit: MethodFit, seed: int, seconds: float, voting: Answers | None = None) -> None:
+        """`voting` are the answers that vote, if those are not the ones that the fit has learned from."""
+        self._method_fit, self._seed, self._seconds, self._voting = method_fit, seed, seconds, voting
+        self._fit = method_fit.fit if voting is None else method_fit.fit.vote(voting)
+        self._answers: Answers = self._fit.answers
+        self._posterior = self._calibrated(self._fit)
         self._decisions = Decisions(self._answers, self._posterior, seed)
 
     @cached_property
@@ -123,7 +137,8 @@ class Consensus:
         fit = self._method_fit.gold_blind
         if fit is None:
             return self
-        return Consensus(replace(self._method_fit, fit=fit, gold_blind=None), self._seed, self._seconds)
+        blind = replace(self._method_fit, fit=fit, gold_blind=None)
+        return Consensus(blind, self._seed, self._seconds, self._voting)
 
     @cached_property
     def tasks(self) -> list[Json]:
@@ -144,18 +159,18 @@ class Consensus:
 
     @cached_property
     def scores(self) -> list[AnnotatorScore]:
-        """How far each annotator can be trusted."""
+        """How far each annotator can be trusted; without answers to learn from, nobody has a skill."""
         fit, answers = self._fit, self._answers
-        none = [None] * len(answers.annotators)
+        known = self._method_fit.fit.answers.answers_per_annotator > 0
         gold_answers, gold_correct = answers.gold_counts
         rows = zip(
             answers.annotators,
             answers.answers_per_annotator.tolist(),
             gold_answers.tolist(),
             gold_correct.tolist(),
-            fit.skill.tolist(),
-            none if fit.skill_error is None else fit.skill_error.tolist(),
-            none if fit.adversary is None else fit.adversary.tolist(),
+            _where_known(known, fit.skill),
+            _where_known(known, fit.skill_error),
+            _where_known(known, fit.adversary),
             fit.weight.tolist(),
             self._reliability.accuracy.tolist(),
             self._reliability.verdict,
@@ -233,15 +248,12 @@ class Consensus:
 
     @cached_property
     def _reliability(self) -> Reliability:
-        fitted, calibrated = self._fit.posterior.options, self._posterior.options
-        return assess_annotators(self._fit, self._with_gold(fitted), self._with_gold(calibrated))
+        fit = self._method_fit.fit
+        fitted, calibrated = fit.posterior.options, self._calibrated(fit).options
+        return assess_annotators(fit, _with_gold(fit.answers, fitted), _with_gold(fit.answers, calibrated))
 
-    def _with_gold(self, posterior: Floats) -> Floats:
-        """[O] the posterior of the options, with gold labels certain."""
-        answers = self._answers
-        posterior = np.where(answers.has_gold[answers.option_item], 0.0, posterior)
-        posterior[answers.gold_option[answers.has_gold]] = 1.0
-        return posterior
+    def _calibrated(self, fit: Fit) -> Posterior:
+        return self._method_fit.calibration.apply(fit.answers, fit.posterior, fit.weight)
 
     @cached_property
     def _label_choice(self) -> Integers:
@@ -250,6 +262,20 @@ class Consensus:
         choice = self._decisions.choice.copy()
         choice[answers.has_gold] = answers.option_choice[answers.gold_option[answers.has_gold]]
         return choice
+
+
+def _with_gold(answers: Answers, posterior: Floats) -> Floats:
+    """[O] the posterior of the options, with gold labels certain."""
+    posterior = np.where(answers.has_gold[answers.option_item], 0.0, posterior)
+    posterior[answers.gold_option[answers.has_gold]] = 1.0
+    return posterior
+
+
+def _where_known(known: Flags, values: Floats | None) -> list[float | None]:
+    """[J] the values of those of whom something is known."""
+    if values is None:
+        return [None] * len(known)
+    return [value if is_known else None for value, is_known in zip(values.tolist(), known.tolist(), strict=True)]
 
 
 def _check_method(method: str, form: str | None) -> None:

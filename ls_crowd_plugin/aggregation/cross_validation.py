@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from .answers import Answers
-from .fit import SAME, Posterior
+from .fit import SAME, Fit, Posterior
 from .forms import Form, common_table
-from .types import Floats, Positions, Progress
+from .types import Flags, Floats, Id, Positions, Progress
 
 FOLDS = 4
 
@@ -20,7 +20,9 @@ class HeldOut:
     """Posteriors of gold items by fits that did not see their gold labels."""
 
     table: Answers  # the whole crowd, or a sample if it is large
-    posterior: Posterior  # on `table`; zero for items without gold
+    posterior: Posterior  # on `table`; zero for all other items
+    is_held_out: Flags  # [I]
+    vote: Callable[[Answers], HeldOut]  # the same on another table of the same annotators, labels and gold
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,7 @@ def cross_validate(
     if not answers.has_gold.any():
         return None
     sample = answers.sample(seed)
-    posteriors = held_out_posteriors(sample, sample, forms, seed, progress)
-    return HeldOut(sample, Posterior.mean(posteriors, weights))
+    return fit_without_gold(sample, forms, seed, progress).average(sample, weights)
 
 
 def judge_by_gold(
@@ -58,44 +59,68 @@ def judge_by_gold(
     """
     sample = answers.sample(seed)
     table = common_table(sample, forms.values())
-    posteriors = held_out_posteriors(sample, table, forms, seed, progress)
-    posteriors[current] = Posterior.mean(posteriors, weights)
+    fits = fit_without_gold(sample, forms, seed, progress)
+    held_out = {name: fits.average(table, {name: 1.0}) for name in forms}
+    held_out[current] = fits.average(table, weights)
     items = np.flatnonzero(sample.has_gold & sample.is_informative)
-    right = {name: correctness(table, posterior, items) for name, posterior in posteriors.items()}
+    right = {name: correctness(table, one.posterior, items) for name, one in held_out.items()}
     best, best_lead = current, 0.0
-    for name in sorted(posteriors):
+    for name in sorted(held_out):
         difference = right[name] - right[current]
         error = float(difference.std(ddof=1) / np.sqrt(len(items)))
         lead = float(difference.mean())
         if lead > max(error, best_lead) + 1e-12:
             best, best_lead = name, lead
     accuracy = {name: float(values.mean()) for name, values in right.items()}
-    return GoldJudgement(best, accuracy, len(items), HeldOut(table, posteriors[best]))
+    return GoldJudgement(best, accuracy, len(items), held_out[best])
 
 
-def held_out_posteriors(
-    sample: Answers, table: Answers, forms: Mapping[str, Form], seed: int, progress: Progress
-) -> dict[str, Posterior]:
-    """Form → posterior on `table` of every gold item, by a fit of `sample` that did not see its gold label.
+@dataclass(frozen=True)
+class HeldOutFits:
+    """Fits of some forms, each of which did not see a part of the gold labels."""
 
-    `table` has the same items as `sample`, and at least its options.
-    """
+    forms: Mapping[str, Form]
+    fits: Mapping[str, Mapping[int, Fit]]  # form → fold → the fit that did not see the gold labels in it
+    fold: Mapping[Id, int]  # gold item → the fold in which it is hidden
+
+    def average(self, table: Answers, weights: Mapping[str, float]) -> HeldOut:
+        """The weighted average of the forms' posteriors; `table` has the fitted items, and at least their options."""
+        fold = np.array([self.fold.get(item, -1) for item in table.items])
+        posteriors = {name: _posterior_by_fold(self.fits[name], fold, table) for name in weights}
+
+        def vote(other: Answers) -> HeldOut:
+            other = common_table(other, [self.forms[name] for name in weights])
+            fits = {name: {part: fit.vote(other) for part, fit in self.fits[name].items()} for name in weights}
+            return HeldOutFits(self.forms, fits, self.fold).average(other, weights)
+
+        return HeldOut(table, Posterior.mean(posteriors, weights), fold >= 0, vote)
+
+
+def fit_without_gold(sample: Answers, forms: Mapping[str, Form], seed: int, progress: Progress) -> HeldOutFits:
+    """Fit every form several times, each time without the gold labels of one fold."""
     fold = _folds(sample, seed)
-    posteriors: dict[str, Posterior] = {}
+    fits: dict[str, dict[int, Fit]] = {name: {} for name in forms}
     for done, (name, form) in enumerate(forms.items()):
-        options, unchosen = np.zeros(len(table.option_item)), np.zeros(len(table.items))
         for part in range(FOLDS):
             progress("checking against gold", (done + part / FOLDS) / len(forms))
             hidden = fold == part
-            if not hidden.any():
-                continue
-            shown_gold = np.where(hidden, -1, sample.gold_option).astype(np.int32)
-            posterior = form(sample.with_gold(shown_gold), _ignore).posterior_on(table)
-            hidden_option = hidden[table.option_item]
-            options[hidden_option] = posterior.options[hidden_option]
-            unchosen[hidden] = posterior.unchosen[hidden]
-        posteriors[name] = Posterior(options, unchosen)
-    return posteriors
+            if hidden.any():
+                shown_gold = np.where(hidden, -1, sample.gold_option).astype(np.int32)
+                fits[name][part] = form(sample.with_gold(shown_gold), _ignore)
+    gold_items = np.flatnonzero(sample.has_gold).tolist()
+    return HeldOutFits(forms, fits, {sample.items[item]: int(fold[item]) for item in gold_items})
+
+
+def _posterior_by_fold(fits: Mapping[int, Fit], fold: Positions, table: Answers) -> Posterior:
+    """The posterior of every gold item, by the fit that did not see its gold label; zero for other items."""
+    options, unchosen = np.zeros(len(table.option_item)), np.zeros(len(table.items))
+    for part, fit in fits.items():
+        hidden = fold == part
+        posterior = fit.posterior_on(table)
+        hidden_option = hidden[table.option_item]
+        options[hidden_option] = posterior.options[hidden_option]
+        unchosen[hidden] = posterior.unchosen[hidden]
+    return Posterior(options, unchosen)
 
 
 def _folds(answers: Answers, seed: int) -> Positions:

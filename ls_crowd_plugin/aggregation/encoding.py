@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ from ..errors import UnusableInput
 from .answers import Answers
 from .arrays import order_by
 from .codes import encode_values
-from .types import Column, Gold, Id, Integers, Label, LabelSet, Positions
+from .types import Column, Gold, Id, Integers, Label, LabelSet, Lessons, Positions
 
 
 def encode_answers(
@@ -21,14 +21,15 @@ def encode_answers(
     gold: Gold | None = None,
     label_set: LabelSet | None = None,
     questions: Column | None = None,
+    everybody: Sequence[Id] = (),
 ) -> Answers:
     """Build the answer table from equally long columns.
 
     If an annotator answered an item several times, the last answer counts. Apart from that, the order of the rows does
-    not matter.
+    not matter. `everybody` names annotators who belong to the table although they may have given no answer.
     """
     _check_lengths(tasks, annotators, labels, questions)
-    rows = _encode_rows(tasks, annotators, labels, gold or {}, label_set, questions)
+    rows = _encode_rows(tasks, annotators, labels, gold or {}, label_set, questions, everybody)
     items, item_question, row_item = _items(rows)
     choices = _choices(rows, label_set)
     row_choice = choices.find(rows.question, rows.label)
@@ -52,6 +53,26 @@ def encode_answers(
         option_item=option_item,
         option_choice=option_choice,
         gold_option=gold_option,
+    )
+
+
+def encode_lessons(lessons: Lessons, answers: Answers) -> Answers:
+    """A table of other answers, with the annotators and labels of `answers` in the same order."""
+    named = {
+        question: answers.choices[start:stop]
+        for question, start, stop in zip(
+            answers.questions, answers.choice_start[:-1].tolist(), answers.choice_start[1:].tolist(), strict=True
+        )
+    }
+    label_set = named if answers.has_questions else answers.choices
+    return encode_answers(
+        lessons.tasks,
+        lessons.annotators,
+        lessons.labels,
+        lessons.gold,
+        label_set,
+        lessons.questions,
+        answers.annotators,
     )
 
 
@@ -112,11 +133,12 @@ def _encode_rows(
     gold: Gold,
     label_set: LabelSet | None,
     questions: Column | None,
+    everybody: Sequence[Id],
 ) -> _Rows:
     gold_keys = _gold_keys(gold, questions is not None)
     count = len(tasks) + len(gold_keys)
     task_ids, task = encode_values(tasks, [task for task, _ in gold_keys], "task")
-    annotator_ids, annotator = encode_values(annotators, [], "annotator")
+    annotator_ids, annotator = encode_values(annotators, everybody, "annotator")
     label_values, label = encode_values(labels, [*gold.values(), *_labels_in(label_set)], "label")
     question_ids: list[Id] = [None]
     question: Integers = np.zeros(count, np.int32)
@@ -130,7 +152,7 @@ def _encode_rows(
         questions=question_ids,
         labels=label_values,
         task=task,
-        annotator=annotator,
+        annotator=annotator[: len(tasks)],
         question=question[:count],
         label=label[:count],
     )

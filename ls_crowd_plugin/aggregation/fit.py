@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +30,14 @@ class Posterior(NamedTuple):
         return cls(np.asarray(options), np.asarray(unchosen))
 
 
+class Votes(NamedTuple):
+    """What all answers of a table say, by what a model has learned from others."""
+
+    answers: Answers  # the table, with more options if the model needs them
+    posterior: Posterior
+    difficulty: Floats | None = None  # [I]
+
+
 @dataclass(frozen=True)
 class Fit:
     """The result of one method. Shapes as in `Answers`: I items, J annotators, O options.
@@ -43,6 +51,7 @@ class Fit:
     skill: Floats  # [J]
     weight: Floats  # [J] what one answer of the annotator counts
     convergence: Convergence
+    count_votes: Callable[[Answers], Votes]  # on any table of the same annotators and labels
     skill_error: Floats | None = None  # [J] standard error of the skill
     adversary: Floats | None = None  # [J] probability of being an adversary
     difficulty: Floats | None = None  # [I]
@@ -52,6 +61,11 @@ class Fit:
     @property
     def objective(self) -> float:
         return self.convergence.objective
+
+    def vote(self, table: Answers) -> Fit:
+        """The same annotators, who vote on another table."""
+        answers, posterior, difficulty = self.count_votes(table)
+        return replace(self, answers=answers, posterior=posterior, difficulty=difficulty)
 
     def posterior_on(self, table: Answers) -> Posterior:
         """The posterior written to another table of the same items: this fit's own, or one with all options."""
@@ -100,6 +114,12 @@ def vote_shares(answers: Answers) -> Posterior:
         option = np.log(answers.votes + extra[answers.option_item]) + gold_option
         share, unchosen, _ = normalise(answers, option, np.log(extra) + gold_unchosen)
     return Posterior(share, unchosen)
+
+
+def with_newcomers(answers: Answers, weight: Floats) -> Floats:
+    """[J] the weights, with the mean weight of an answer for those of whom there is none to learn from."""
+    unknown = answers.answers_per_annotator == 0
+    return np.where(unknown, weight[answers.answer_annotator].mean(), weight) if unknown.any() else weight
 
 
 def initial_difficulty(answers: Answers, share: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import comb
 
 import numpy as np
@@ -9,11 +10,22 @@ from scipy import sparse
 from scipy.special import digamma, gammaln
 
 from .answers import Answers
-from .types import Floats
+from .types import Floats, Integers
 
 CONTRARY, GUESSING = 2, 3  # kinds; careful is 0 and sloppy is 1
 ROW_STRENGTH = 4.0  # a kind's typical row counts as much as four of the annotator's own answers
 SEED_STRENGTH = 5.0  # the initial table of a kind counts as much as five annotators' rows
+
+
+@dataclass(frozen=True)
+class LearnedTables:
+    """What a fit has learned about one question."""
+
+    annotators: Integers  # [J] those whose answers it has learned from
+    counts: Floats  # [J, K, Z]
+    typical: Floats  # [M, K, Z]
+    habit: Floats  # [K]
+    log_prior: Floats  # [Z]
 
 
 class QuestionTables:
@@ -99,12 +111,29 @@ class QuestionTables:
         prior_cost = (
             gammaln(cells.sum()) - gammaln(cells).sum() - gammaln(self.cells) + self.cell.sum(0) @ self.log_prior
         )
-        self.score = self.given @ self.log_table.reshape(-1, self.cells) + self.log_prior
+        self.score = self._score()
         self.cell, total = _softmax(np.where(self.allowed, self.score, -np.inf))
         seeds = SEED_STRENGTH * (
             (self.seeds * np.log(self.typical / self.seeds)).sum() + self.usage @ np.log(self.habit / self.usage)
         )
         return float(total.sum() - np.vdot(self.counts, self.log_table) - prior_cost + seeds)
+
+    def learned(self) -> LearnedTables:
+        return LearnedTables(self.annotators, self.counts, self.typical, self.habit, self.log_prior)
+
+    def take_over(self, learned: LearnedTables, kind: Floats) -> None:
+        """Score the items by what was learned from other answers; whoever gave none of those counts as their kind."""
+        self.typical, self.habit, self.log_prior = learned.typical, learned.habit, learned.log_prior
+        known = np.isin(learned.annotators, self.annotators)
+        self.counts = np.zeros((len(self.annotators), self.labels, self.cells))
+        self.counts[np.searchsorted(self.annotators, learned.annotators[known])] = learned.counts[known]
+        self.habit_counts = self.counts.sum(2)
+        self.log_table = self._expected_log_table(kind[self.annotators])
+        self.score = self._score()
+
+    def _score(self) -> Floats:
+        """[items, Z] log probability of the answers to each item in each cell, and of the cell itself."""
+        return np.asarray(self.given @ self.log_table.reshape(-1, self.cells) + self.log_prior)
 
     def _expected_log_table(self, belongs: Floats) -> Floats:
         guess = self.guess_strength * self.habit + self.habit_counts

@@ -18,13 +18,15 @@ Symbols: J annotators, K labels, H grades, Z = K·H cells (grade, label), M kind
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.special import logsumexp
 
 from .answers import Answers
 from .em import run_em
-from .fit import Fit, Posterior, vote_shares
-from .habit_tables import CONTRARY, QuestionTables
+from .fit import Fit, Posterior, Votes, vote_shares, with_newcomers
+from .habit_tables import CONTRARY, LearnedTables, QuestionTables
 from .types import FitProgress, Floats
 
 KIND_PRIOR = np.array([4.0, 4.0, 0.5, 2.0])  # pseudo-counts of careful, sloppy, contrary, guessing
@@ -36,6 +38,13 @@ def fit_habits(answers: Answers, progress: FitProgress, grades: int = 1, floor: 
     """Fit the form with this number of grades; `answers` must have all labels as options (`with_all_options`)."""
     model = HabitsModel(answers, grades)
     convergence = run_em(model, answers, progress, floor=floor)
+    learned, kind = [question.learned() for question in model.questions], model.kind
+
+    def count_votes(table: Answers) -> Votes:
+        voting = HabitsModel(table.with_all_options(), grades)
+        voting.take_over(learned, kind)
+        return Votes(voting.answers, voting.crowd_posterior(), voting.difficulty() if grades > 1 else None)
+
     knowledge, knowledge_error = model.knowledge()
     share = np.clip(np.abs(knowledge), 0.01, 0.99)
     return Fit(
@@ -47,9 +56,10 @@ def fit_habits(answers: Answers, progress: FitProgress, grades: int = 1, floor: 
         knowledge=knowledge,
         knowledge_error=knowledge_error,
         adversary=model.kind[:, CONTRARY],
-        weight=model.weight(),
+        weight=with_newcomers(answers, model.weight()),
         difficulty=model.difficulty() if grades > 1 else None,
         convergence=convergence,
+        count_votes=count_votes,
     )
 
 
@@ -97,6 +107,11 @@ class HabitsModel:
     def e_step(self) -> float:
         """Update the posterior of every item's grade and label."""
         return self.kind_objective + sum(question.update_cells(self.kind) for question in self.questions)
+
+    def take_over(self, learned: Sequence[LearnedTables], kind: Floats) -> None:
+        """Score the items by what a model of the same annotators and questions has learned from other answers."""
+        for question, tables in zip(self.questions, learned, strict=True):
+            question.take_over(tables, kind)
 
     def crowd_posterior(self) -> Posterior:
         """What the answers say about every item, regardless of its gold label."""

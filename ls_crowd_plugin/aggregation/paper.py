@@ -24,7 +24,7 @@ from scipy.special import expit
 from .answers import Answers
 from .arrays import group_sums
 from .em import run_em
-from .fit import Fit, Posterior, gold_scores, initial_difficulty, normalise, vote_shares
+from .fit import Fit, Posterior, Votes, gold_scores, initial_difficulty, normalise, vote_shares, with_newcomers
 from .types import FitProgress, Flags, Floats
 
 ADVERSARY_LOG_ODDS = np.log(0.1 / 0.9)  # prior: most annotators are honest
@@ -39,16 +39,27 @@ def fit_paper(answers: Answers, progress: FitProgress, tied: bool = False, compl
     convergence = run_em(model, answers, progress, max_iterations=100, tolerance=1e-4, min_iterations=3)
     posterior, _ = model.label_posterior(model.parameters, with_gold=False)
     log_hit, log_miss = model.log_hit_and_miss(model.parameters)
+    parameters = model.parameters
+    weight = model.sum_by_annotator(log_hit - log_miss) / np.maximum(model.answered, 1)
+
+    def count_votes(table: Answers) -> Votes:
+        known = dict(zip(answers.items, parameters.difficulty.tolist(), strict=True))
+        difficulty = np.array([known.get(item, 0.0) for item in table.items])
+        voting = PaperModel(table, tied, complex_adversaries)
+        votes, _ = voting.label_posterior(replace(parameters, difficulty=difficulty), with_gold=False)
+        return Votes(table, votes, difficulty)
+
     return Fit(
         answers=answers,
         form="paper" + ("-tied" if tied else "") + ("-complex" if complex_adversaries else ""),
         posterior=posterior,
-        skill=model.parameters.skill,
+        skill=parameters.skill,
         skill_error=model.skill_error(),
         adversary=expit(model.adversary_log_odds),
-        weight=model.sum_by_annotator(log_hit - log_miss) / np.maximum(model.answered, 1),
-        difficulty=model.parameters.difficulty,
+        weight=with_newcomers(answers, weight),
+        difficulty=parameters.difficulty,
         convergence=convergence,
+        count_votes=count_votes,
     )
 
 

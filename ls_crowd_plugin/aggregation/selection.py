@@ -12,7 +12,7 @@ from ..errors import UnusableInput
 from .answers import Answers
 from .calibration import DEFAULT_CALIBRATION, Calibration, calibrate
 from .cross_validation import HeldOut, cross_validate, judge_by_gold
-from .fit import Fit, Posterior
+from .fit import Fit, Posterior, Votes
 from .forms import FORMS, OTHER_METHODS, Form, common_table, forms_of
 from .types import Progress
 
@@ -94,12 +94,22 @@ class Evidence:
 
     def average(self) -> Fit:
         """Average the posteriors; annotators and difficulties are as in the best form."""
-        best = self.fits[next(iter(self.weights))]
         if len(self.weights) == 1:
-            return best
-        table = common_table(best.answers, [FORMS[name] for name in self.weights])
-        posteriors = {name: self.fits[name].posterior_on(table) for name in self.weights}
-        return replace(best, answers=table, form="average", posterior=Posterior.mean(posteriors, self.weights))
+            return self.fits[next(iter(self.weights))]
+        return _average({name: self.fits[name] for name in self.weights}, self.weights)
+
+
+def _average(fits: Mapping[str, Fit], weights: Mapping[str, float]) -> Fit:
+    best = next(iter(fits.values()))
+    table = common_table(best.answers, [FORMS[name] for name in fits])
+    posteriors = {name: fit.posterior_on(table) for name, fit in fits.items()}
+
+    def count_votes(other: Answers) -> Votes:
+        voted = _average({name: fit.vote(other) for name, fit in fits.items()}, weights)
+        return Votes(voted.answers, voted.posterior, voted.difficulty)
+
+    posterior = Posterior.mean(posteriors, weights)
+    return replace(best, answers=table, form="average", posterior=posterior, count_votes=count_votes)
 
 
 def compare_forms(answers: Answers, seed: int, progress: Progress) -> Evidence:
@@ -200,13 +210,25 @@ def _calibrated(fit: Fit, method: str, why: str, held_out: HeldOut | None) -> Me
     calibration = calibrate(table, held_out.posterior, fit.weight, table.gold_option)
     if len(table.items) != len(fit.answers.items):
         return MethodFit(fit, method, why, calibration)
+    gold_blind = replace(fit, answers=table, posterior=fit.posterior_on(table))
+    return MethodFit(_with_held_out(fit, held_out), method, why, calibration, gold_blind)
+
+
+def _with_held_out(fit: Fit, held_out: HeldOut) -> Fit:
+    """The fit, with the held-out posteriors of the items that have one."""
+    table, replaced = held_out.table, held_out.is_held_out
     own = fit.posterior_on(table)
     mixed = Posterior(
-        np.where(table.has_gold[table.option_item], held_out.posterior.options, own.options),
-        np.where(table.has_gold, held_out.posterior.unchosen, own.unchosen),
+        np.where(replaced[table.option_item], held_out.posterior.options, own.options),
+        np.where(replaced, held_out.posterior.unchosen, own.unchosen),
     )
-    gold_blind = replace(fit, answers=table, posterior=own)
-    return MethodFit(replace(gold_blind, posterior=mixed), method, why, calibration, gold_blind)
+
+    def count_votes(other: Answers) -> Votes:
+        voted = fit.vote(other)
+        voted = _with_held_out(voted, held_out.vote(voted.answers))
+        return Votes(voted.answers, voted.posterior, voted.difficulty)
+
+    return replace(fit, answers=table, posterior=mixed, count_votes=count_votes)
 
 
 def _reason(weights: Mapping[str, float]) -> str:

@@ -25,7 +25,7 @@ from scipy.special import expit
 from .answers import Answers
 from .arrays import group_sums, log_sum_exp
 from .em import run_em
-from .fit import Fit, Posterior, gold_scores, initial_difficulty, normalise, vote_shares
+from .fit import Fit, Posterior, Votes, gold_scores, initial_difficulty, normalise, vote_shares, with_newcomers
 from .types import FitProgress, Floats, Integers
 
 NODES = {0.0: 1, 1.0: 7, 2.0: 25, 4.0: 51}  # spread of the difficulty → number of nodes
@@ -41,6 +41,14 @@ def fit_skill(answers: Answers, progress: FitProgress, spread: float = 0.0, floo
     """Fit the form with the given spread of difficulty, which must be a key of NODES."""
     model = SkillModel(answers, spread)
     convergence = run_em(model, answers, progress, floor=floor)
+    belief = model.belief
+
+    def count_votes(table: Answers) -> Votes:
+        voting = SkillModel(table, spread)
+        voting.belief = belief
+        voting.e_step()
+        return Votes(table, voting.crowd_posterior(), voting.difficulty() if spread else None)
+
     skill, skill_error = model.skill()
     knowledge, knowledge_error = model.knowledge()
     return Fit(
@@ -49,12 +57,13 @@ def fit_skill(answers: Answers, progress: FitProgress, spread: float = 0.0, floo
         posterior=model.crowd_posterior(),
         skill=skill,
         skill_error=skill_error,
-        adversary=model.belief[:, model.types.intention == ADVERSARY].sum(1),
+        adversary=belief[:, model.types.intention == ADVERSARY].sum(1),
         knowledge=knowledge,
         knowledge_error=knowledge_error,
-        weight=model.weight(),
+        weight=with_newcomers(answers, model.weight()),
         difficulty=model.difficulty() if spread else None,
         convergence=convergence,
+        count_votes=count_votes,
     )
 
 

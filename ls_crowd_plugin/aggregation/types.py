@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,17 @@ Label: TypeAlias = Any
 Column = Sequence[Hashable] | npt.NDArray[Any]  # one value per answer
 Gold = Mapping[Id, Hashable]  # task → label, or (task, question) → label
 LabelSet = Sequence[Hashable] | Mapping[Id, Sequence[Hashable]]  # all labels, or question → labels
+
+
+class Lessons(NamedTuple):
+    """Answers to learn from, as columns, with the gold that may be seen."""
+
+    tasks: Column
+    annotators: Column
+    labels: Column
+    questions: Column | None = None
+    gold: Gold | None = None
+
 
 Progress = Callable[[str, float], None]  # receives the stage and the fraction of it that is done
 FitProgress = Callable[[float], None]  # receives the fraction of one fit that is done

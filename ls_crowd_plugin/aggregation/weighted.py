@@ -12,13 +12,15 @@ if everybody gives the same number of answers, and fair if not. Every update sti
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.special import betainc
 
 from .answers import Answers
 from .arrays import group_sums
 from .em import Convergence, run_until_converged
-from .fit import Fit, Posterior, normalise
+from .fit import Fit, Posterior, Votes, normalise, with_newcomers
 from .types import FitProgress, Flags, Floats
 
 PRIOR_ANSWERS = 2.0  # pseudo-answers at the crowd's own rate in every annotator's share of agreement
@@ -40,21 +42,21 @@ def fit_plurality(answers: Answers, progress: FitProgress) -> Fit:
     convergence = Convergence((float(score @ winner),), converged=True)
     progress(1.0)
     form = "ss-plu" if answered.sum() else "plu"
-    return _to_fit(answers, form, weight, score, winner, convergence, with_adversaries=False)
+    return _to_fit(answers, form, weight, NegModel.scores, winner, convergence, with_adversaries=False)
 
 
 def fit_neg(answers: Answers, progress: FitProgress, printed: bool = False) -> Fit:
     """US-NEG, and SS-NEG if there is gold; `printed` bounds the weights as in the paper."""
     model = NegModel(answers, printed)
     convergence = _alternate(model, progress)
-    return _to_fit(answers, "printed" if printed else "neg", model.signed, model.score(), model.winner, convergence)
+    return _to_fit(answers, "printed" if printed else "neg", model.signed, model.scores, model.winner, convergence)
 
 
 def fit_sw(answers: Answers, progress: FitProgress, printed: bool = False) -> Fit:
     """US-SW, and SS-SW if there is gold; `printed` bounds the weights as in the paper."""
     model = SwModel(answers, printed)
     convergence = _alternate(model, progress)
-    return _to_fit(answers, "printed" if printed else "sw", model.signed, model.score(), model.winner, convergence)
+    return _to_fit(answers, "printed" if printed else "sw", model.signed, model.scores, model.winner, convergence)
 
 
 def fit_hyb(answers: Answers, progress: FitProgress, printed: bool = False) -> Fit:
@@ -64,7 +66,7 @@ def fit_hyb(answers: Answers, progress: FitProgress, printed: bool = False) -> F
     model = SwModel(answers, printed)
     model.start_from(neg.winner, neg.signed >= 0)
     convergence = _alternate(model, lambda fraction: progress(0.5 + fraction / 2))
-    return _to_fit(answers, "printed" if printed else "hyb", model.signed, model.score(), model.winner, convergence)
+    return _to_fit(answers, "printed" if printed else "hyb", model.signed, model.scores, model.winner, convergence)
 
 
 class NegModel:
@@ -75,7 +77,7 @@ class NegModel:
         answered = group_sums(answers.answer_annotator, answers.is_decidable, len(answers.annotators))
         self.energy = np.ones(len(answered)) if printed else np.maximum(answered, 1.0)  # [J] cost of a squared weight
         self.signed: Floats = np.full(len(answered), 1.0 / np.sqrt(self.energy.sum()))  # [J] w_j
-        self.others = np.maximum(answers.label_count[answers.answer_item] - 1, 1.0)  # [n] K_i − 1
+        self.others = _other_labels(answers)  # [n] K_i − 1
         self.winner: Floats = np.zeros(len(answers.option_item))  # [O] z
 
     def update(self) -> float:
@@ -85,7 +87,7 @@ class NegModel:
 
     def update_labels(self) -> None:
         """Set z to the best labels for the current weights."""
-        self.winner = best_labels(self.answers, self.score())
+        self.winner = best_labels(self.answers, self.scores(self.answers, self.signed))
 
     def update_weights(self) -> float:
         """Set w to the best weights for the current labels; returns sum_j w_j b_j."""
@@ -93,9 +95,10 @@ class NegModel:
         self.signed = self._best_weights(gain)
         return float(self.signed @ gain)
 
-    def score(self) -> Floats:
-        """[O] the weighted vote for each option."""
-        return self.answers.weighted_votes(self.signed)
+    @staticmethod
+    def scores(answers: Answers, signed: Floats) -> Floats:
+        """[O] the weighted vote for each option, by weights w [J]."""
+        return answers.weighted_votes(signed)
 
     def _agrees(self) -> Floats:
         """[n] one if the answer is the current label of its item."""
@@ -145,11 +148,11 @@ class SwModel(NegModel):
         self.signed = np.where(self.honest, self.size, -self.size)
         return float(self.size @ gain)
 
-    def score(self) -> Floats:
+    @staticmethod
+    def scores(answers: Answers, signed: Floats) -> Floats:
         """[O] an honest weight goes to the label of the answer, an adversary's in equal parts to all other labels."""
-        answers = self.answers
-        score = answers.weighted_votes(np.where(self.honest, self.size, 0.0))
-        against = np.where(self.honest, 0.0, self.size)[answers.answer_annotator] / self.others
+        score = answers.weighted_votes(np.maximum(signed, 0.0))
+        against = np.maximum(-signed, 0.0)[answers.answer_annotator] / _other_labels(answers)
         return score - group_sums(answers.answer_option, against, len(score))
 
     def _gains(self) -> tuple[Floats, Floats]:
@@ -163,6 +166,11 @@ class SwModel(NegModel):
 
 def _alternate(model: NegModel, progress: FitProgress) -> Convergence:
     return run_until_converged(model.update, model.answers, progress, tolerance=1e-12, min_iterations=2)
+
+
+def _other_labels(answers: Answers) -> Floats:
+    """[n] K_i − 1, and 1 where there is one label."""
+    return np.maximum(answers.label_count[answers.answer_item] - 1, 1.0)
 
 
 def best_labels(answers: Answers, score: Floats) -> Floats:
@@ -184,16 +192,17 @@ def _to_fit(
     answers: Answers,
     form: str,
     weight: Floats,
-    score: Floats,
+    scores: Callable[[Answers, Floats], Floats],
     winner: Floats,
     convergence: Convergence,
     with_adversaries: bool = True,
 ) -> Fit:
-    """Turn the labels' scores [O] into posteriors: log P(label) = slope · score + constant.
+    """Turn the labels' scores, by a table and the weights, into posteriors: log P(label) = slope · score + constant.
 
     The slope is what a vote is worth: the mean over answers of the annotators' log(hit / miss), from their agreement
     with the labels, per unit of weight.
     """
+    weight = with_newcomers(answers, weight)
     used = answers.is_decidable
     annotator, count = answers.answer_annotator[used], len(weight)
     answered = np.bincount(annotator, minlength=count)
@@ -206,7 +215,11 @@ def _to_fit(
     log_odds = np.log(share * (labels - 1) / (1 - share))
     slope = (answered * weight) @ log_odds / max(float(answered @ weight**2), 1e-12)
     slope = max(float(slope), 1e-3)
-    options, unchosen, _ = normalise(answers, slope * score, np.zeros(len(answers.items)))
+
+    def count_votes(table: Answers) -> Votes:
+        options, unchosen, _ = normalise(table, slope * scores(table, weight), np.zeros(len(table.items)))
+        return Votes(table, Posterior(options, unchosen))
+
     adversary: Floats | None = None
     if with_adversaries:
         # P(accuracy below chance | agreements), with a prior whose mean is chance
@@ -214,9 +227,10 @@ def _to_fit(
     return Fit(
         answers=answers,
         form=form,
-        posterior=Posterior(options, unchosen),
+        posterior=count_votes(answers).posterior,
         skill=weight,
         weight=weight,
         adversary=adversary,
         convergence=convergence,
+        count_votes=count_votes,
     )

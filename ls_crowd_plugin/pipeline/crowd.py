@@ -12,12 +12,12 @@ from ..records import LeftOutAnnotation
 from ..store import Annotation
 from ..store.gold import GoldKey
 from .gold_sources import merge_gold
-from .region_groups import RegionGroup, Unit, group_regions
+from .held_back import ByAnnotator, age, older_annotations
+from .region_groups import RegionGroup, Unit, group_regions, task_of
 from .trust import Trust, forgery_warnings
 from .usable import usable_annotations, warn_of
 
 Key = tuple[Unit, str]  # unit, question
-ByAnnotator = Mapping[tuple[int, int], Annotation]  # (task, annotator) → the annotation that counts
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,7 @@ class Crowd:
     groups: dict[Unit, RegionGroup] = field(default_factory=dict)  # of regions
     left_out_annotations: list[LeftOutAnnotation] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    lessons: Crowd | None = None  # what is learned from, where there is gold: the crowd without its newest answers
 
     def add(self, unit: Unit, annotator: int, question: str, label: str) -> None:
         self.units.append(unit)
@@ -47,9 +48,10 @@ class Crowd:
     def of_questions(self, questions: Collection[str]) -> Crowd:
         """The part of the crowd that is about some questions."""
         return replace(
-            self._rows([row for row, question in enumerate(self.questions) if question in questions]),
+            self.of_rows([row for row, question in enumerate(self.questions) if question in questions]),
             gold={key: label for key, label in self.gold.items() if key[1] in questions},
             label_set={question: labels for question, labels in self.label_set.items() if question in questions},
+            lessons=self.lessons and self.lessons.of_questions(questions),
         )
 
     def of_drawn_regions(self) -> Crowd:
@@ -57,13 +59,15 @@ class Crowd:
         label_set = {name: [label for label in labels if label != NO_REGION] for name, labels in self.label_set.items()}
         rows = [row for row, label in enumerate(self.labels) if label != NO_REGION]
         gold = {key: label for key, label in self.gold.items() if label != NO_REGION and not self._is_missed(key[0])}
-        drawn = replace(self._rows(rows), gold=gold, label_set=label_set)
+        lessons = self.lessons and self.lessons.of_drawn_regions()
+        drawn = replace(self.of_rows(rows), gold=gold, label_set=label_set, lessons=lessons)
         return drawn.of_questions({name for name, labels in label_set.items() if len(labels) > 1})
 
     def _is_missed(self, unit: Unit) -> bool:
         return unit in self.groups and self.groups[unit].missed
 
-    def _rows(self, rows: Sequence[int]) -> Crowd:
+    def of_rows(self, rows: Sequence[int]) -> Crowd:
+        """The crowd with some of its answers."""
         return replace(
             self,
             units=[self.units[row] for row in rows],
@@ -113,7 +117,7 @@ def build_crowd(
     for question in config.questions:
         is_new = question.name in left_empty and NONE not in question.labels
         crowd.label_set[question.name] = [*question.labels, *([NONE] if is_new else [])]
-    return crowd
+    return replace(crowd, lessons=_lessons(crowd, golden, recipe.min_iou)) if crowd.gold else crowd
 
 
 def _is_present(annotation: Annotation, config: Config) -> bool:
@@ -127,15 +131,9 @@ def _newest(annotations: Iterable[Annotation]) -> dict[tuple[int, int], Annotati
     newest: dict[tuple[int, int], Annotation] = {}
     for annotation in annotations:
         key = (annotation.task, annotation.annotator or 0)
-        if key not in newest or _age(annotation) > _age(newest[key]):
+        if key not in newest or age(annotation) > age(newest[key]):
             newest[key] = annotation
     return dict(sorted(newest.items(), key=lambda pair: pair[0]))
-
-
-def _age(annotation: Annotation) -> tuple[str, str, int]:
-    """What annotations are ordered by: time, which Label Studio writes without a fraction on a full second, then id."""
-    seconds, _, fraction = annotation.updated_at.rstrip("Z").partition(".")
-    return seconds, fraction, annotation.id
 
 
 def _add_answers(crowd: Crowd, answers: ByAnnotator) -> None:
@@ -163,3 +161,21 @@ def _add_regions(crowd: Crowd, answers: ByAnnotator, golden: ByAnnotator, min_io
             crowd.gold.update({(group.unit, question): label for question, label in group.gold_answers()})
     for control in crowd.config.regions:
         crowd.label_set.update({question.name: list(question.labels) for question in control.questions})
+
+
+def _lessons(crowd: Crowd, golden: ByAnnotator, min_iou: float) -> Crowd:
+    """The crowd without everybody's newest annotations. Where these are about regions, the others are grouped again."""
+    older = older_annotations(crowd.annotations)
+    regrouped = {task for task, _ in crowd.annotations.keys() - older.keys()}
+    rows = [
+        row
+        for row, (unit, annotator) in enumerate(zip(crowd.units, crowd.annotators, strict=True))
+        if (task_of(unit), annotator) in older and not (unit in crowd.groups and task_of(unit) in regrouped)
+    ]
+    groups = {unit: group for unit, group in crowd.groups.items() if group.task not in regrouped}
+    gold = {key: label for key, label in crowd.gold.items() if key[0] not in crowd.groups or key[0] in groups}
+    lessons = replace(
+        crowd.of_rows(rows), gold=gold, label_set=dict(crowd.label_set), groups=groups, annotations=older, warnings=[]
+    )
+    _add_regions(lessons, {key: one for key, one in older.items() if key[0] in regrouped}, golden, min_iou)
+    return lessons

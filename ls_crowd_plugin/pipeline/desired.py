@@ -7,6 +7,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import floor, log10
 
 from ..controls import NO_REGION
 from ..records import AnnotatorScore, Json, rounded
@@ -37,12 +38,31 @@ def desired_predictions(
 
     `texts` are what annotators see, where they mark spans in it.
     """
-    scores = {who: _score_json(score) for who, score in fit.scores.items()} if annotator_scores else {}
+    scores = coarse_scores(fit.scores) if annotator_scores else {}
     weights = {who: score.weight or 0.0 for who, score in fit.scores.items()}
     return [
         _predict(task, parts, crowd, fit, scores, weights, (texts or {}).get(task, {}))
         for task, parts in sorted(_parts_by_task(crowd, fit).items())
     ]
+
+
+def coarse_scores(scores: Mapping[int, AnnotatorScore]) -> dict[int, Json]:
+    """Annotator → what is written about them into each of their predictions.
+
+    The numbers are coarse: finer ones would be rewritten in thousands of places with every new answer, and would say
+    more about single answers than about people. Skills have one decimal, or more if they are weights, which are small.
+    """
+    largest = max((abs(score.skill or 0.0) for score in scores.values()), default=0.0)
+    decimals = max(1, 1 - floor(log10(largest))) if largest > 0 else 1
+    return {
+        who: {
+            "skill": None if score.skill is None else round(score.skill, decimals),
+            "adversary": None if score.adversary_probability is None else round(score.adversary_probability, 1),
+            "accuracy": None if score.accuracy is None else round(20 * score.accuracy) / 20,
+            "verdict": score.verdict,
+        }
+        for who, score in scores.items()
+    }
 
 
 def _parts_by_task(crowd: Crowd, fit: ProjectFit) -> dict[int, _TaskParts]:
@@ -131,12 +151,3 @@ def _predict_region(
     drawn = f"drawn by {len(group.members)} of {people} people"
     items[0]["meta"] = {"text": [f"{items[0]['score']:.0%} sure; {drawn}"]}
     return items, confidence
-
-
-def _score_json(score: AnnotatorScore) -> Json:
-    return {
-        "skill": rounded(score.skill),
-        "adversary": rounded(score.adversary_probability),
-        "accuracy": rounded(score.accuracy),
-        "verdict": score.verdict,
-    }

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 
-from ..aggregation import Consensus, aggregate
+from ..aggregation import Consensus, Lessons, aggregate
 from ..controls import NO_REGION
 from ..records import AnnotatorScore, ProjectSummary, rounded
 from .crowd import Crowd, Key
@@ -162,7 +162,14 @@ def _aggregate(crowd: Crowd, method: str, on_progress: OnFraction) -> Consensus:
         label_set=crowd.label_set,
         questions=crowd.questions,
         progress=lambda _, fraction: on_progress(fraction),
+        lessons=_lessons(crowd.lessons),
     )
+
+
+def _lessons(crowd: Crowd | None) -> Lessons | None:
+    if crowd is None:
+        return None
+    return Lessons(crowd.units, crowd.annotators, crowd.labels, crowd.questions, crowd.gold)
 
 
 def _report_part(on_progress: OnFraction, before: float, share: float, fraction: float) -> None:

@@ -12,7 +12,7 @@ from ls_crowd_plugin.aggregation.cross_validation import (
     FOLDS,
     correctness,
     cross_validate,
-    held_out_posteriors,
+    fit_without_gold,
     judge_by_gold,
 )
 from ls_crowd_plugin.aggregation.fit import Fit, Posterior
@@ -39,7 +39,7 @@ def test_every_gold_label_is_hidden_once_from_a_fit_that_sees_the_others() -> No
         seen.append(set(np.flatnonzero(table.has_gold).tolist()))
         return fit_plurality(table, progress)
 
-    held_out_posteriors(answers, answers, {"spy": Form("", spy)}, 0, ignore_progress)
+    fit_without_gold(answers, {"spy": Form("", spy)}, 0, ignore_progress)
     hidden = [set(range(10)) - visible for visible in seen]
     assert len(hidden) == FOLDS
     assert sorted(item for fold in hidden for item in fold) == list(range(10))
@@ -54,7 +54,9 @@ def test_held_out_posteriors_are_those_of_the_fit_that_did_not_see_the_label() -
         options = np.where(table.has_gold[table.option_item], 1.0, table.has_gold.sum() / 100)
         return replace(fit, posterior=Posterior(options, fit.posterior.unchosen))
 
-    posterior = held_out_posteriors(answers, answers, {"marked": Form("", marked)}, 0, ignore_progress)["marked"]
+    held_out = cross_validate(answers, {"marked": Form("", marked)}, {"marked": 1.0}, 0, ignore_progress)
+    assert held_out is not None
+    posterior = held_out.posterior
     of_gold = answers.has_gold[answers.option_item]
     assert set(posterior.options[of_gold].tolist()) == {0.07, 0.08}  # ten gold labels in four folds
     assert set(posterior.options[~of_gold].tolist()) == {0.0}
@@ -69,8 +71,11 @@ def test_held_out_posteriors_of_an_average_are_averaged() -> None:
     forms = {name: OTHER_METHODS[name] for name in weights}
     held_out = cross_validate(answers, forms, weights, 0, ignore_progress)
     assert held_out is not None
-    single = held_out_posteriors(answers, answers, forms, 0, ignore_progress)
-    expected = 0.25 * single["plu"].options + 0.75 * single["neg"].options
+    single = {name: cross_validate(answers, forms, {name: 1.0}, 0, ignore_progress) for name in forms}
+    plu, neg = single["plu"], single["neg"]
+    assert plu is not None
+    assert neg is not None
+    expected = 0.25 * plu.posterior.options + 0.75 * neg.posterior.options
     assert held_out.posterior.options == pytest.approx(expected)
 
 

@@ -128,12 +128,11 @@ def test_weights_are_the_best_for_the_labels(seed: int, printed: bool) -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_labels_are_the_best_for_the_weights_and_intentions(seed: int) -> None:
     answers = mixed_crowd(seed)
-    model = SwModel(answers, False)
-    model.size = np.abs(random_weights(seed, len(answers.annotators)))
-    model.honest = random_weights(seed + 100, len(answers.annotators)) > 0
-    chosen = labelling(answers, best_labels(answers, model.score()))
-    best = max(sw_objective(answers, labels, model.size, model.honest) for labels in all_labellings(answers))
-    assert sw_objective(answers, chosen, model.size, model.honest) == pytest.approx(best, abs=1e-9)
+    size = np.abs(random_weights(seed, len(answers.annotators)))
+    honest = random_weights(seed + 100, len(answers.annotators)) > 0
+    chosen = labelling(answers, best_labels(answers, SwModel.scores(answers, np.where(honest, size, -size))))
+    best = max(sw_objective(answers, labels, size, honest) for labels in all_labellings(answers))
+    assert sw_objective(answers, chosen, size, honest) == pytest.approx(best, abs=1e-9)
 
 
 @pytest.mark.parametrize("printed", [False, True])
@@ -143,6 +142,7 @@ def test_weights_and_intentions_are_the_best_for_the_labels(seed: int, printed: 
     model = SwModel(answers, printed)
     model.size = np.abs(random_weights(seed, len(answers.annotators)))
     model.honest = random_weights(seed + 100, len(answers.annotators)) > 0
+    model.signed = np.where(model.honest, model.size, -model.size)
     objective = model.update()
     labels = labelling(answers, model.winner)
     assert sw_objective(answers, labels, model.size, model.honest) == pytest.approx(objective)
