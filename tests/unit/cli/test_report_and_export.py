@@ -11,19 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from ls_crowd_plugin.store import open_store
+from ls_crowd_plugin.store import Store
 from tests.conftest import RunCommand
 from tests.support.known_crowd import CONTRARY, LABELS, PROJECT, store_crowd
 from tests.support.pages import HtmlChecker
 
 
 @pytest.fixture
-def filled(tmp_path: Path) -> str:
+def filled(sqlite_store: Store, tmp_path: Path) -> str:
     """The address of a database with the results of a known crowd; pages are tested on both kinds of databases."""
-    url = f"sqlite:///{tmp_path / 'crowd.db'}"
-    with open_store(url) as store:
-        store_crowd(store)
-    return url
+    store_crowd(sqlite_store)
+    sqlite_store.close()
+    return f"sqlite:///{tmp_path / 'crowd.db'}"
 
 
 def test_the_report_names_people_and_doubts(run_command: RunCommand, filled: str) -> None:
