@@ -65,8 +65,8 @@ def _needs_studio(item: pytest.Item) -> bool:
 def label_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A real Label Studio of its own on a free port, with nothing in it but its owner."""
     preparing = _preparing[0]
-    _, trouble = preparing.communicate()
-    assert preparing.returncode == 0, trouble
+    _, errors = preparing.communicate()
+    assert preparing.returncode == 0, errors
     memory = Path("/dev/shm")  # where there is one, Label Studio does not wait for a disk
     folder = tmp_path_factory.mktemp("label-studio")
     if memory.is_dir() and os.access(memory, os.W_OK):

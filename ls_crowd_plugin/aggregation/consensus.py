@@ -94,7 +94,7 @@ class Consensus:
         return dict(zip(self._answers.items, confidence.tolist(), strict=True))
 
     def posterior(self, task: Id, lift_gold: bool = False) -> dict[Label, float]:
-        """Label → probability. A gold label is certain, unless `lift_gold` asks for what the crowd says."""
+        """Label → probability. A gold label has probability one, unless `lift_gold` asks for what the crowd says."""
         answers, item = self._answers, self._item(task)
         choices = answers.choices_of(item)
         gold = answers.gold_option[item]
@@ -237,7 +237,7 @@ class Consensus:
         return assess_annotators(self._fit, self._with_gold(fitted), self._with_gold(calibrated))
 
     def _with_gold(self, posterior: Floats) -> Floats:
-        """[O] the posterior of the options, with gold labels certain."""
+        """[O] the posterior of the options, with probability one for gold labels."""
         answers = self._answers
         posterior = np.where(answers.has_gold[answers.option_item], 0.0, posterior)
         posterior[answers.gold_option[answers.has_gold]] = 1.0

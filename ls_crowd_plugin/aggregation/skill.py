@@ -3,8 +3,8 @@
 An answer follows the paper's model, s = 1 / (1 + exp(−a_j (d_j − D_i))) with `hit` and `miss` as in `paper`, with two
 changes. The difficulty D_i of a task is not estimated but summed over a grid of nodes, because a handful of answers is
 not enough for a parameter of its own. An annotator's (intention, skill d_j, discrimination a_j) is not a point but a
-distribution over a grid of *types*. This compares each intention at its own best skill, keeps the model unsure about
-annotators with few answers, and gives standard errors and the probability of being an adversary directly.
+distribution over a grid of *types*. This compares each intention at its own best skill, leaves doubt about annotators
+with few answers, and gives standard errors and the probability of being an adversary directly.
 
 Scale: D_i has mean 0 and standard deviation `spread`. Skill has the same unit, which for a_j = 1 is one unit of
 log-odds. An annotator of skill 0 knows half of the average tasks.

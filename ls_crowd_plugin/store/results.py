@@ -97,7 +97,7 @@ annotator_table = Table(
     Column("detail", Text, nullable=False),  # JSON
 )
 
-_least_confident = func.min(label_table.c.confidence)  # a task is as sure as the least sure of its labels
+_least_confident = func.min(label_table.c.confidence)  # of a task: that of its least confident label
 _hardest = func.max(label_table.c.difficulty)
 _differs = label_table.c.plurality.is_not(None) & (label_table.c.plurality != label_table.c.label)
 
@@ -108,8 +108,8 @@ def _any_label(condition: ColumnElement[bool]) -> ColumnElement[bool]:
 
 
 TASK_ORDERS: Mapping[str, Sequence[ColumnElement[bool] | ColumnElement[float] | ColumnElement[int]]] = {
-    "least sure": (_least_confident.asc(),),
-    "surest": (_least_confident.desc(),),
+    "least confident": (_least_confident.asc(),),
+    "most confident": (_least_confident.desc(),),
     "hardest": (_hardest.is_(None), _hardest.desc()),
     "most answers": (func.max(label_table.c.answers).desc(),),
 }
@@ -225,7 +225,7 @@ def list_tasks(
     connection: Connection,
     project: int,
     *,
-    order: str = "least sure",
+    order: str = "least confident",
     show: str = "all",
     offset: int = 0,
     limit: int | None = None,

@@ -31,5 +31,5 @@ def readyz() -> tuple[Response, int]:
         return jsonify(status="not ready", why=f"The database does not answer ({type(error).__name__})."), 503
     if not workers:
         return jsonify(status="not ready", why="No worker is running."), 503
-    troubles = {trouble for trouble in workers.values() if trouble}
-    return jsonify(status="ready", workers=len(workers), troubles=len(troubles)), 200
+    problems = {problem for problem in workers.values() if problem}
+    return jsonify(status="ready", workers=len(workers), troubles=len(problems)), 200
