@@ -1,4 +1,4 @@
-# make test    every test and check              make quick   unit tests without any server, about a minute
+# make test    every test and check              make quick   unit tests without any server, < 1 minute
 # make soak    the long versions of tests        make demo    a real Label Studio with a simulated crowd
 # make format  formats the code                  make bench   installs what benchmarks/ compares with
 # make clean   removes what was made, but not .label-studio

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,11 +32,13 @@ class OneOf:
     """One of a few words, each of which stands for a value."""
 
     values: Mapping[str, str | bool]
+    older: Mapping[str, str] = field(default_factory=dict)  # older words that are still read → the present ones
 
     def __call__(self, name: str, written: str) -> str | bool:
-        if written.lower() not in self.values:
-            raise UnusableInput(f"{name} is {written.lower()!r}; use {listed(list(self.values))}.")
-        return self.values[written.lower()]
+        word = self.older.get(written.lower(), written.lower())
+        if word not in self.values:
+            raise UnusableInput(f"{name} is {word!r}; use {listed(list(self.values))}.")
+        return self.values[word]
 
 
 @dataclass(frozen=True)

@@ -79,8 +79,8 @@ SETTINGS = (
         "LS_CROWD_FIT",
         "separate_fits",
         "together",
-        "together: one fit for all controls of a project, which share the annotators; apart: one fit for each control",
-        values.OneOf({"together": False, "apart": True}),
+        "together: one fit for all controls of a project, which share the annotators; separate: one for each control",
+        values.OneOf({"together": False, "separate": True}, older={"apart": "separate"}),
         recipe=True,
     ),
     Setting(

@@ -12,23 +12,18 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from flask.testing import FlaskClient
 from hypothesis import settings
-from jinja2.bccache import Bucket, BytecodeCache
 from sqlalchemy import event
-from werkzeug.security import generate_password_hash
 
 from ls_crowd_plugin.demo.server import Server
 from ls_crowd_plugin.labelstudio import Http
 from ls_crowd_plugin.store import Store, open_store
-from ls_crowd_plugin.web import create_app
-from ls_crowd_plugin.web.context import AppContext
 from tests.support.examples import MAX_QUICK_EXAMPLES
 from tests.support.proxy import Proxy
-from tests.support.service import PASSWORD, SECRET
 
 WriteCsv = Callable[[str, Iterable[Sequence[str]]], Path]
 RunCommand = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -70,8 +65,8 @@ def _needs_studio(item: pytest.Item) -> bool:
 def label_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A real Label Studio of its own on a free port, with nothing in it but its owner."""
     preparing = _preparing[0]
-    _, trouble = preparing.communicate()
-    assert preparing.returncode == 0, trouble
+    _, errors = preparing.communicate()
+    assert preparing.returncode == 0, errors
     memory = Path("/dev/shm")  # where there is one, Label Studio does not wait for a disk
     folder = tmp_path_factory.mktemp("label-studio")
     if memory.is_dir() and os.access(memory, os.W_OK):
@@ -141,64 +136,47 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return str(request.getfixturevalue("postgres")(f"test_{secrets.token_hex(6)}"))
 
 
+@dataclass
+class ReusedStore:
+    """A store in SQLite that is opened once and then moves from folder to folder: to compile its statements again for
+    every test would take longer than most tests."""
+
+    store: Store
+    empty: Path  # a folder with the two files of an empty store: they are copied faster than created
+    folder: Path  # that of the present test
+
+    def move(self, folder: Path) -> Store:
+        shutil.copytree(self.empty, folder, dirs_exist_ok=True)
+        self.store.close()
+        self.folder = folder
+        return self.store
+
+    def redirect(self, _: object, __: object, arguments: list[str], ___: object) -> None:
+        """Called before a connection is made, with its arguments."""
+        arguments[0] = str(self.folder / Path(arguments[0]).name)
+
+
 @pytest.fixture(scope="session")
-def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the two SQLite files of an empty store: they are copied faster than created."""
-    folder = tmp_path_factory.mktemp("empty-store")
-    with open_store(f"sqlite:///{folder / 'crowd.db'}"):
-        pass
-    return folder
+def reused_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReusedStore]:
+    empty = tmp_path_factory.mktemp("empty-store")
+    with open_store(f"sqlite:///{empty / 'crowd.db'}") as store:
+        store.close()  # the last connection leaves nothing but the two files
+        reused = ReusedStore(store, empty, empty)
+        for engine in (store.data, store.work):
+            event.listen(engine, "do_connect", reused.redirect)
+            event.listen(engine, "connect", _do_not_wait)
+        yield reused
 
 
 @pytest.fixture
-def sqlite_store(empty_store: Path, tmp_path: Path) -> Iterator[Store]:
+def sqlite_store(reused_store: ReusedStore, tmp_path: Path) -> Iterator[Store]:
     """An empty store in SQLite that does not wait for the disk."""
-    shutil.copytree(empty_store, tmp_path, dirs_exist_ok=True)
-    with open_store(f"sqlite:///{tmp_path / 'crowd.db'}") as opened:
-        for engine in (opened.data, opened.work):
-            event.listen(engine, "connect", _do_not_wait)
-            engine.dispose()
-        yield opened
+    yield reused_store.move(tmp_path)
+    reused_store.store.close()
 
 
 def _do_not_wait(connection: sqlite3.Connection, _: object) -> None:
     connection.execute("PRAGMA synchronous=OFF")
-
-
-@pytest.fixture
-def app_context(store: Store) -> AppContext:
-    """What the service's application needs, with an empty database."""
-    return AppContext(
-        store=store,
-        webhook_secret=SECRET,
-        password_hash=generate_password_hash(PASSWORD, "pbkdf2:sha256:1000"),
-        session_key="key",
-        studio_url="http://studio.example",
-    )
-
-
-class CompiledTemplates(BytecodeCache):
-    """Templates are compiled once, not once for every test's application."""
-
-    def __init__(self) -> None:
-        self._compiled: dict[str, bytes] = {}
-
-    def load_bytecode(self, bucket: Bucket) -> None:
-        if bucket.key in self._compiled:
-            bucket.bytecode_from_string(self._compiled[bucket.key])
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        self._compiled[bucket.key] = bucket.bytecode_to_string()
-
-
-COMPILED_TEMPLATES = CompiledTemplates()
-
-
-@pytest.fixture
-def client(app_context: AppContext) -> FlaskClient:
-    app = create_app(app_context)
-    app.jinja_env.bytecode_cache = COMPILED_TEMPLATES
-    return app.test_client()
 
 
 # Seven tasks, four annotators; `d` answers against the others. Gold knows two tasks.

@@ -3,9 +3,9 @@
     p' = (1 − λ − ε) · p^β / sum p^β  +  λ · share  +  ε / K
 
 β < 1 because answers are not independent given the truth, so their evidence counts less than its sum. `share` is the
-label's share of the weighted vote: models are too sure where good annotators are divided. ε is there because some tasks
-mislead the whole crowd, and then agreement does not help. None of the three changes which label is the most probable.
-They are learned from gold; without gold they have their default values.
+label's share of the weighted vote: models are overconfident where good annotators are divided. ε is there because some
+tasks mislead the whole crowd, and then agreement does not help. None of the three changes which label is the most
+probable. They are learned from gold; without gold they have their default values.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class Calibration:
         share = weighted_shares(answers, weight)
         divided = self._divided_in_order(answers, sharpened, share)
         even = self.misled / answers.label_count
-        sure = 1 - divided - self.misled
+        own = 1 - divided - self.misled  # what the sharpened posterior keeps
         item = answers.option_item
         return Posterior(
-            sure[item] * option + divided[item] * share.options + even[item],
-            sure * unchosen + divided * share.unchosen + even,
+            own[item] * option + divided[item] * share.options + even[item],
+            own * unchosen + divided * share.unchosen + even,
         )
 
     def _divided_in_order(self, answers: Answers, posterior: Posterior, share: Posterior) -> Floats:

@@ -108,7 +108,7 @@ class Consensus:
         return dict(zip(self._answers.items, confidence.tolist(), strict=True))
 
     def posterior(self, task: Id, lift_gold: bool = False) -> dict[Label, float]:
-        """Label → probability. A gold label is certain, unless `lift_gold` asks for what the crowd says."""
+        """Label → probability. A gold label has probability one, unless `lift_gold` asks for what the crowd says."""
         answers, item = self._answers, self._item(task)
         choices = answers.choices_of(item)
         gold = answers.gold_option[item]

@@ -120,7 +120,7 @@ def expected_calibration_excess(
 
 
 def brier_score(confidence: npt.ArrayLike, right: npt.ArrayLike) -> float:
-    """The mean of (c_i - r_i)²: 0 if every label is certain and right, 0.25 if every confidence is one half."""
+    """The mean of (c_i - r_i)²: 0 if every label is right with confidence 1, 0.25 if every confidence is one half."""
     confidences, outcomes = _paired(confidence, right)
     return float(np.mean((confidences - outcomes) ** 2))
 

@@ -104,7 +104,7 @@ def gold_scores(answers: Answers) -> tuple[Floats, Floats]:
 
 
 def vote_shares(answers: Answers) -> Posterior:
-    """The shares of the votes, from which every model starts; gold items are certain.
+    """The shares of the votes, from which every model starts; gold labels have probability one.
 
     Smoothed as if every label had a tenth of a vote more, or half a vote for all labels together if there are many.
     """

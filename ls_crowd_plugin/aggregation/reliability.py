@@ -43,7 +43,8 @@ class Reliability:
 
 
 def assess_annotators(fit: Fit, posterior: Floats, calibrated: Floats) -> Reliability:
-    """Assess every annotator by the posteriors [O] as fitted and as calibrated, both with gold items certain.
+    """Assess every annotator by the posteriors [O] as fitted and as calibrated, both with probability one for
+    gold labels.
 
     The accuracy follows the calibrated posterior. The verdict follows the other one: calibration adds a little doubt to
     every task, and for rare labels this would add up to tasks that nobody saw. If the model has an estimate of its own

@@ -199,7 +199,7 @@ def _calibrate_evidence(evidence: Evidence, seed: int, progress: Progress) -> Me
 
 
 def _calibrated(fit: Fit, method: str, why: str, held_out: HeldOut | None) -> MethodFit:
-    """Calibrate a fit on held-out gold, because a fit that saw the gold labels is too sure of them.
+    """Calibrate a fit on held-out gold, because a fit that saw the gold labels is overconfident about them.
 
     The posteriors of gold items become the held-out ones. On a large crowd these exist for a sample only, and the gold
     items keep the posteriors of the fit.

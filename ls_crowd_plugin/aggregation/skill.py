@@ -3,8 +3,8 @@
 An answer follows the paper's model, s = 1 / (1 + exp(−a_j (d_j − D_i))) with `hit` and `miss` as in `paper`, with two
 changes. The difficulty D_i of a task is not estimated but summed over a grid of nodes, because a handful of answers is
 not enough for a parameter of its own. An annotator's (intention, skill d_j, discrimination a_j) is not a point but a
-distribution over a grid of *types*. This compares each intention at its own best skill, keeps the model unsure about
-annotators with few answers, and gives standard errors and the probability of being an adversary directly.
+distribution over a grid of *types*. This compares each intention at its own best skill, leaves doubt about annotators
+with few answers, and gives standard errors and the probability of being an adversary directly.
 
 Scale: D_i has mean 0 and standard deviation `spread`. Skill has the same unit, which for a_j = 1 is one unit of
 log-odds. An annotator of skill 0 knows half of the average tasks.
@@ -26,7 +26,7 @@ from .answers import Answers
 from .arrays import group_sums, log_sum_exp
 from .em import run_em
 from .fit import Fit, Posterior, Votes, gold_scores, initial_difficulty, normalise, vote_shares, with_newcomers
-from .types import FitProgress, Floats, Integers
+from .types import FitProgress, Floats, Integers, Positions
 
 NODES = {0.0: 1, 1.0: 7, 2.0: 25, 4.0: 51}  # spread of the difficulty → number of nodes
 DISCRIMINATIONS = {0.0: [1.0], 1.0: [0.5, 1.0, 2.0]}  # the wider the spread, the more a_j shows
@@ -112,6 +112,9 @@ class SkillModel:
         self.answers = answers
         self.nodes, self.log_node = difficulty_nodes(spread)
         self.types = AnnotatorTypes.grid(spread)
+        # Positions of the types that share a discrimination, and of those that share an intention
+        self.same_discrimination = _groups(self.types.discrimination, np.unique(self.types.discrimination))
+        self.same_intention = _groups(self.types.intention, np.arange(len(INTENTION_PRIOR)))
         counts, count_of_item = np.unique(np.maximum(answers.label_count, 2), return_inverse=True)
         self.label_counts = counts  # [L] distinct K; answers to items with K = 1 are left out below
         tables = [self.types.hit_and_miss(self.nodes, labels) for labels in counts]
@@ -181,13 +184,10 @@ class SkillModel:
     def _log_prior(self, mean: float, deviation: float, intentions: Floats, skilled: Floats) -> Floats:
         """[V] log share of each type: Gaussian skills, discriminations in proportion to `skilled` [V], and intentions
         in proportion to their counts."""
-        types = self.types
-        log_prior = -0.5 * ((types.skill - mean) / deviation) ** 2
-        for value in np.unique(types.discrimination):
-            same = types.discrimination == value
+        log_prior = -0.5 * ((self.types.skill - mean) / deviation) ** 2
+        for same in self.same_discrimination:
             log_prior[same] += np.log(skilled[same].sum() + 1.0) - log_sum_exp(log_prior[same][None])[0]
-        for intention, count in enumerate(intentions):
-            same = types.intention == intention
+        for same, count in zip(self.same_intention, intentions, strict=True):
             log_prior[same] += np.log(count / intentions.sum()) - log_sum_exp(log_prior[same][None])[0]
         return log_prior
 
@@ -234,6 +234,11 @@ class SkillModel:
     def difficulty(self) -> Floats:
         """[I] posterior mean of D_i, regardless of gold labels: their influence would reveal which tasks are gold."""
         return self._without_gold()[2] @ self.nodes
+
+
+def _groups(values: Floats | Integers, names: Floats | Positions) -> list[Positions]:
+    """For each name the positions where it is the value."""
+    return [np.flatnonzero(values == name) for name in names]
 
 
 def difficulty_nodes(spread: float) -> tuple[Floats, Floats]:

@@ -10,7 +10,7 @@ import click
 @click.option(
     "--uncertain-first",
     is_flag=True,
-    help="Let Label Studio's own queue serve the least certain tasks first.",
+    help="Let Label Studio's own queue serve the least confident tasks first.",
 )
 def connect(project: int, uncertain_first: bool) -> None:
     """Connect PROJECT to the service at LS_CROWD_PUBLIC_URL. Can be repeated: it creates what is missing."""

@@ -83,5 +83,5 @@ def _choice(rows: Sequence[Json], best: str, equals: Sequence[str]) -> str:
         sentence += f"; this gold cannot separate it from {listed(equals)}, and its Brier score is the best of these"
     sentence += "."
     if row["tasks"] < FEW_GOLD:
-        sentence += f" With fewer than {FEW_GOLD} gold labels small differences say little; collect more to be sure."
+        sentence += f" With fewer than {FEW_GOLD} gold labels small differences say little; collect more gold."
     return sentence

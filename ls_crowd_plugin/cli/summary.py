@@ -28,6 +28,7 @@ def summary(answers: AnswerColumns, gold: Mapping[GoldKey, str], consensus: Cons
     counts = [_tasks(tasks), _answers(len(answers.tasks), tasks), count(len(scores), "annotator")]
     counts += [count(len(gold), "gold label")] if gold else ["no gold"]
     without_gold = [task for task in tasks if _key(task) not in gold]
+    least_confident = _extremes(without_gold, "confidence", heapq.nsmallest)
     sections = [
         ("Input", ", ".join(counts)),
         ("Method", _method(consensus.facts)),
@@ -36,7 +37,7 @@ def summary(answers: AnswerColumns, gold: Mapping[GoldKey, str], consensus: Cons
         ("Annotators", verdict_counts(Counter(score.verdict for score in scores))),
         ("Contrary", _contrary(scores)),
         ("Undecided", _doubtful(consensus)),
-        ("Least sure", _extremes(without_gold, "confidence", heapq.nsmallest)),
+        ("Confidence", f"lowest for {least_confident}" if least_confident else ""),
         ("Hardest", _extremes(without_gold, "difficulty", heapq.nlargest)),
         ("Written", ", ".join(str(path) for path in written)),
     ]
@@ -101,10 +102,10 @@ def _answers(given: int, tasks: Sequence[Json]) -> str:
 
 
 def _contrary(scores: Iterable[AnnotatorScore]) -> str:
-    """The annotators who avoid the right label, the most certain first."""
+    """The annotators who avoid the right label, the most confident verdicts first."""
     contrary = [(score.adversary_probability or 0.0, score) for score in scores if score.verdict == "contrary"]
     contrary.sort(key=lambda one: -one[0])
-    names = [f"{printable(score.annotator)} ({p:.0%} sure)" for p, score in contrary[:MAX_NAMES]]
+    names = [f"{printable(score.annotator)} ({p:.0%} confident)" for p, score in contrary[:MAX_NAMES]]
     return _some(names, len(contrary))
 
 

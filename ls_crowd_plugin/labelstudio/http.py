@@ -53,8 +53,8 @@ class _Request:
 class _TransientError(Exception):
     """A try failed, and the next one may succeed."""
 
-    def __init__(self, trouble: str, *, may_be_done: bool = True, pause: float | None = None, status: int = 0) -> None:
-        super().__init__(trouble)
+    def __init__(self, reason: str, *, may_be_done: bool = True, pause: float | None = None, status: int = 0) -> None:
+        super().__init__(reason)
         self.status = status  # of the answer, if there was one
         self.may_be_done = may_be_done  # whether the server may have carried the request out
         self.pause = pause  # seconds the server asks to wait
@@ -122,10 +122,10 @@ class Http:
             except _TransientError as error:
                 failure = error
                 if failure.may_be_done and not request.repeatable:
-                    raise Interrupted(f"Label Studio broke off {request.name}: {failure}.") from None
+                    raise Interrupted(f"{request.name} to Label Studio broke off: {failure}.") from None
         kind = BrokenAnswer if failure.status == 500 else Unreachable
         raise kind(
-            f"Label Studio at {self._where} did not answer {request.name}: {failure}; tried {request.tries} times."
+            f"Label Studio at {self._where} failed to answer {request.name} in {request.tries} tries: {failure}."
         )
 
     def _send(self, request: _Request) -> requests.Response:
@@ -150,10 +150,10 @@ class Http:
                 " LABEL_STUDIO_CA_BUNDLE to the file of its certificate authority."
             ) from None
         except BAD_ADDRESS_ERRORS:
-            raise Rejected(f"{self._where!r} is no address; use something like http://host:8080.") from None
+            raise Rejected(f"{self._where!r} is not an address; use something like http://host:8080.") from None
         except requests.exceptions.RequestException as error:
-            trouble = f"the connection failed ({type(error).__name__})"
-            raise _TransientError(trouble, may_be_done=not never_sent(error)) from None
+            reason = f"the connection failed ({type(error).__name__})"
+            raise _TransientError(reason, may_be_done=not never_sent(error)) from None
         self._read_clock(response)
         return response
 
@@ -167,7 +167,7 @@ class Http:
         if 300 <= status < 400:
             raise Rejected(
                 f"Label Studio at {self._where} redirects {request.name} ({status}); set LABEL_STUDIO_URL to the"
-                " address it answers at, with https or a path where needed."
+                " address where it really is, with https and a path if it has one."
             )
         if status >= 400:
             raise self._refusal(request, response)
@@ -176,18 +176,20 @@ class Http:
         try:
             return parse(response.content)
         except ValueError:
-            raise _TransientError("its answer was cut off or is no JSON") from None
+            raise _TransientError("its answer was cut off or is not JSON") from None
 
     def _refusal(self, request: _Request, response: requests.Response) -> LabelStudioError:
         """Return the error about a request that was refused for good."""
         where, status, message = f"Label Studio at {self._where}", response.status_code, self._message(response)
         if status == 401:
-            cure = "check LABEL_STUDIO_API_KEY; legacy tokens must be enabled in the organisation's settings"
+            cure = "check LABEL_STUDIO_API_KEY, and for a legacy token that the organisation's settings allow those"
             return NotAllowed(f"{where} refused the token for {request.name} (401: {message}); {cure}.")
         if status == 403:
-            return NotAllowed(f"{where} does not allow {request.name} (403: {message}); use another key.")
+            return NotAllowed(
+                f"{where} does not allow {request.name} (403: {message}); use the key of somebody who may do this."
+            )
         if status == 404:
-            return NotFound(f"{where} has nothing at {request.name} (404: {message}).")
+            return NotFound(f"{where} has nothing at {request.path} (404: {message}).")
         return Rejected(f"{where} refused {request.name} ({status}: {message}).")
 
     def _message(self, response: requests.Response) -> str:

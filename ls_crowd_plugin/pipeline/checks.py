@@ -113,8 +113,8 @@ def _workers(checked: Checked) -> Iterator[Check]:
         workers = alive_workers(connection)
     if not workers:
         yield Check(NOTE, "No worker is running; 'ls-crowd serve' starts one. 'ls-crowd sync' works without one.")
-    for name, trouble in workers.items():
-        yield Check(BAD, f"Worker {name}: {trouble}") if trouble else Check(OK, f"Worker {name} is running.")
+    for name, problem in workers.items():
+        yield Check(BAD, f"Worker {name}: {problem}") if problem else Check(OK, f"Worker {name} is running.")
 
 
 def _all_projects(checked: Checked) -> Iterator[Check]:
@@ -237,7 +237,7 @@ def _answers(checked: Checked, facts: ProjectFacts) -> Iterator[Check]:
     if crowd.gold:
         yield Check(OK, f"There are {len(crowd.gold)} gold labels.")
     else:
-        yield Check(NOTE, "There is no gold; a few dozen labels ('ls-crowd gold add') make scores much more certain.")
+        yield Check(NOTE, "There is no gold; a few dozen labels ('ls-crowd gold add') make scores much more reliable.")
 
 
 def _last_pass(checked: Checked, project: int) -> Iterator[Check]:

@@ -40,7 +40,7 @@ def connect(
         with store.data.begin() as connection:
             remember_settings(connection, project, {"sampling": facts.sampling})
         studio.change_project(project, {"sampling": UNCERTAIN_FIRST})
-        changes.done.append("Label Studio's queue serves the least certain tasks first.")
+        changes.done.append("Label Studio's queue serves the least confident tasks first.")
     with store.work.begin() as connection:
         queue.enqueue(connection, project)
     changes.done.append("The project is monitored.")

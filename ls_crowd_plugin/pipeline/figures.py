@@ -100,7 +100,7 @@ def _over_time(times: Sequence[str]) -> TimeSeries | None:
 
 
 def _answer_yield(crowd: Crowd, labels: Sequence[FittedLabel]) -> list[AnswerYield]:
-    """By number of answers on a task: tasks, and settled ones among them; a task is as sure as its least sure label."""
+    """By number of answers on a task: tasks, and settled ones among them. The least confident label decides."""
     confidence: dict[int, float] = {}
     for label in labels:
         task = label.record.task

@@ -57,7 +57,7 @@ class ProjectFit:
         return self._crowd_label(unit, question, gold_blind=False)
 
     def posterior(self, unit: Unit, question: str) -> dict[str, float]:
-        """Label → probability; gold is certain."""
+        """Label → probability; one for gold."""
         return self._posterior(self._fit_of[question], self._drawn, unit, question, lift_gold=False)
 
     def _crowd_label(self, unit: Unit, question: str, gold_blind: bool) -> tuple[str, float]:

@@ -86,7 +86,7 @@ class Worker:
     name: str = field(default_factory=process_name)
     _stop: threading.Event = field(default_factory=threading.Event)
     _stopped_at: float = 0.0
-    _trouble: str | None = None
+    _problem: str | None = None
     _just_did_duty: bool = False
     _trail_looked_at: float = -TRAIL_LOOK_SECONDS
     _warnings: dict[int, list[str]] = field(default_factory=dict)  # project → what was last logged
@@ -127,7 +127,7 @@ class Worker:
             if claim is not None:
                 self._process(claim)
         except SQLAlchemyError as error:
-            self._note_trouble(_database_trouble(error))
+            self._note_problem(_database_problem(error))
             self._stop.wait(1.0)
             return False
         except Exception:
@@ -166,10 +166,10 @@ class Worker:
         try:
             answer = ask()
         except (LabelStudioError, SQLAlchemyError) as error:
-            self._note_trouble(str(error) if isinstance(error, LabelStudioError) else _database_trouble(error))
+            self._note_problem(str(error) if isinstance(error, LabelStudioError) else _database_problem(error))
             return []
         if answer is not None:
-            self._trouble = None
+            self._problem = None
         return answer
 
     def _shorten_trail_if_due(self) -> bool:
@@ -223,9 +223,9 @@ class Worker:
         if outcome is None:
             return Outcome(Kind.PARKED, explain_too_large(self.store, claim.project))
         if outcome.kind is Kind.FAILED:
-            self._note_trouble(outcome.reason)
+            self._note_problem(outcome.reason)
         elif outcome.report is not None:
-            self._trouble = None
+            self._problem = None
         return outcome
 
     def _pace(self, claim: Claim) -> Pace:
@@ -268,14 +268,14 @@ class Worker:
 
     def _send_heartbeats(self) -> None:
         while True:
-            self._try("send a heartbeat", lambda connection: heartbeats.beat(connection, self.name, self._trouble))
+            self._try("send a heartbeat", lambda connection: heartbeats.beat(connection, self.name, self._problem))
             if self._stop.wait(ALIVE_SECONDS / 6):
                 return
 
-    def _note_trouble(self, sentence: str) -> None:
-        if sentence != self._trouble:
-            LOG.warning(line("trouble", worker=self.name, why=sentence))
-        self._trouble = sentence
+    def _note_problem(self, sentence: str) -> None:
+        if sentence != self._problem:
+            LOG.warning(line("problem", worker=self.name, why=sentence))
+        self._problem = sentence
 
     def _try(self, what: str, do: Callable[[Connection], object]) -> bool:
         """Write to the work database, trying more than once; return whether that worked."""
@@ -316,7 +316,7 @@ class _WorkerCheckpoint:
                     raise EndPass("superseded")
 
 
-def _database_trouble(error: SQLAlchemyError) -> str:
+def _database_problem(error: SQLAlchemyError) -> str:
     return f"The database does not answer ({type(error).__name__})."
 
 

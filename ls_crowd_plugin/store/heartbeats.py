@@ -13,13 +13,13 @@ worker_table = Table(
     work_tables,
     Column("name", String(200), primary_key=True),
     Column("seen", Float(53), nullable=False),
-    Column("trouble", Text),
+    Column("trouble", Text),  # the problem that it reports
 )
 
 
-def beat(connection: Connection, worker: str, trouble: str | None = None) -> None:
+def beat(connection: Connection, worker: str, problem: str | None = None) -> None:
     """Record that a worker is alive, and what keeps it from working, if anything does."""
-    upsert(connection, worker_table, {"name": worker}, {"seen": now(connection), "trouble": trouble})
+    upsert(connection, worker_table, {"name": worker}, {"seen": now(connection), "trouble": problem})
     connection.execute(delete(worker_table).where(worker_table.c.seen < now(connection) - 100 * ALIVE_SECONDS))
 
 
@@ -28,7 +28,7 @@ def deregister(connection: Connection, worker: str) -> None:
 
 
 def alive_workers(connection: Connection) -> dict[str, str | None]:
-    """Worker → its trouble, if it has any."""
+    """Worker → the problem that it reports, if any."""
     alive = worker_table.c.seen > now(connection) - ALIVE_SECONDS
     rows = connection.execute(select(worker_table.c.name, worker_table.c.trouble).where(alive))
     return {str(row.name): row.trouble for row in rows}

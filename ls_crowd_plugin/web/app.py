@@ -27,6 +27,21 @@ HEADERS = {
 def create_app(context: AppContext) -> Flask:
     """Build the application. Every page is behind the login unless its view is marked `@login.public`."""
     app = Flask(__name__)
+    set_context(app, context)
+    set_up_templates(app.jinja_env)
+    app.before_request(login.login_required)
+    app.before_request(login.csrf_protected)
+    app.before_request(reject_huge_ids)
+    for module in (login, pages, api, health, metrics):
+        app.register_blueprint(module.blueprint)
+    app.register_error_handler(HTTPException, refuse)
+    app.register_error_handler(Exception, fail)
+    app.after_request(add_headers)
+    return app
+
+
+def set_context(app: Flask, context: AppContext) -> None:
+    """Configure an application, and let it start anew with all that it counts."""
     app.config.update(
         SECRET_KEY=context.session_key,
         MAX_CONTENT_LENGTH=MAX_BODY,
@@ -39,17 +54,8 @@ def create_app(context: AppContext) -> Flask:
     app.extensions["event_counter"] = counter = metrics.EventCounter()
     app.extensions |= {"database_metrics": Shared[bytes](), "readiness": Shared[tuple[Json, int]]()}
     app.extensions["password_gate"] = PasswordGate(context.password, context.password_hash)
-    set_up_templates(app.jinja_env)
-    app.before_request(login.login_required)
-    app.before_request(login.csrf_protected)
-    app.before_request(reject_huge_ids)
-    for module in (login, pages, api, health, metrics):
-        app.register_blueprint(module.blueprint)
-    app.register_error_handler(HTTPException, refuse)
-    app.register_error_handler(Exception, fail)
-    app.after_request(add_headers)
-    app.wsgi_app = Receiver(app.wsgi_app, context, counter, HEADERS)  # type: ignore[method-assign]
-    return app
+    wsgi_app = app.wsgi_app.app if isinstance(app.wsgi_app, Receiver) else app.wsgi_app
+    app.wsgi_app = Receiver(wsgi_app, context, counter, HEADERS)  # type: ignore[method-assign]
 
 
 def reject_huge_ids() -> None:

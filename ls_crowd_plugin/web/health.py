@@ -39,5 +39,5 @@ def readiness(store: Store) -> tuple[Json, int]:
         return {"status": "not ready", "why": f"The database does not answer ({type(error).__name__})."}, 503
     if not workers:
         return {"status": "not ready", "why": "No worker is running."}, 503
-    troubles = {trouble for trouble in workers.values() if trouble}
-    return {"status": "ready", "workers": len(workers), "troubles": len(troubles)}, 200
+    problems = {problem for problem in workers.values() if problem}
+    return {"status": "ready", "workers": len(workers), "troubles": len(problems)}, 200

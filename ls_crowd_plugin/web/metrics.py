@@ -69,7 +69,7 @@ class DatabaseCollector:
         waiting = [entry.waiting for entry in entries if entry.waiting is not None]
         failing = sum(bool(entry.error) for entry in entries)
         unused = sum(found.left_out_annotations.number for found in summaries if found is not None)
-        troubled = sum(trouble is not None for trouble in workers.values())
+        with_problem = sum(problem is not None for problem in workers.values())
         for name, meaning, value in (
             ("ls_crowd_projects", "Monitored projects.", len(entries)),
             ("ls_crowd_projects_waiting", "Projects that wait for a pass.", len(waiting)),
@@ -78,7 +78,7 @@ class DatabaseCollector:
             ("ls_crowd_projects_failing", "Projects whose last pass failed, or that are parked.", failing),
             ("ls_crowd_annotations_left_out", "Annotations in these projects that cannot be used.", unused),
             ("ls_crowd_workers", "Workers that are running.", len(workers)),
-            ("ls_crowd_workers_in_trouble", "Workers that report a problem.", troubled),
+            ("ls_crowd_workers_in_trouble", "Workers that report a problem.", with_problem),
         ):
             yield GaugeMetricFamily(name, meaning, value=value)
         for tally, (name, label_name, meaning) in TALLIES.items():

@@ -102,7 +102,7 @@ def annotator(project: int, annotator: int) -> str:
 
 @blueprint.get("/project/<int:project>/tasks")
 def tasks(project: int) -> str:
-    order, show = one_of("order", TASK_ORDERS, "least sure"), one_of("show", TASK_FILTERS, "all")
+    order, show = one_of("order", TASK_ORDERS, "least confident"), one_of("show", TASK_FILTERS, "all")
 
     def address(page: int) -> str:
         return url_for("pages.tasks", project=project, order=order, show=show, page=page)

@@ -45,7 +45,7 @@ class Receiver:
     def __init__(
         self, app: WSGIApplication, context: AppContext, counter: EventCounter, headers: Mapping[str, str]
     ) -> None:
-        self._app, self._context, self._counter = app, context, counter
+        self.app, self._context, self._counter = app, context, counter
         self._headers = [*headers.items(), ("Content-Type", "application/json")]
         self._secret = context.webhook_secret.encode()
         self._one_large_body = threading.Lock()
@@ -54,7 +54,7 @@ class Receiver:
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         address = ADDRESS.fullmatch(environ.get("PATH_INFO", ""))
         if address is None:
-            return self._app(environ, start_response)
+            return self.app(environ, start_response)
         try:
             status, answer = self._receive(environ, address[1])
         except Exception:

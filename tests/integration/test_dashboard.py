@@ -109,7 +109,7 @@ def test_annotators_are_sorted_by_a_click_and_the_contrary_are_named(shown: Show
 
 
 def test_gold_marked_on_a_task_changes_its_label_and_the_scores_of_its_annotators(shown: Shown) -> None:
-    """The least sure task that an adversary answered gets a label that is not the consensus."""
+    """The least confident task that an adversary answered gets a label that is not the consensus."""
     ids = {one["name"]: one["annotator"] for one in shown.api("/annotators")["annotators"]}
     contrary = {ids[name] for name in adversaries()}
     task, who = next(

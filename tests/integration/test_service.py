@@ -123,7 +123,7 @@ class TestPolling:
             eventually(lambda: service.metrics()["ls_crowd_projects"] == 0)
 
 
-class TestTrouble:
+class TestProblems:
     def test_of_label_studio_is_waited_out(self, project: Project, make_service: MakeService, proxy: Proxy) -> None:
         task = project.tasks[0]
         with make_service(proxy.url, LS_CROWD_POLL_SECONDS="1", LS_CROWD_PROJECTS=str(project.id)) as service:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -14,10 +14,10 @@ from ls_crowd_plugin.controls import read_config
 from ls_crowd_plugin.pipeline.annotator_records import annotator_records
 from ls_crowd_plugin.pipeline.crowd import Crowd, build_crowd
 from ls_crowd_plugin.pipeline.figures import figures
-from ls_crowd_plugin.pipeline.label_records import fitted_labels
+from ls_crowd_plugin.pipeline.label_records import FittedLabel, fitted_labels
 from ls_crowd_plugin.pipeline.project_fit import ProjectFit, fit_project
 from ls_crowd_plugin.recipe import Recipe
-from ls_crowd_plugin.records import Json
+from ls_crowd_plugin.records import Annotator, AnnotatorDetail, Figures, Json
 from ls_crowd_plugin.store import Annotation, Store, Task, mirror, queue
 from ls_crowd_plugin.store.results import save_results
 from ls_crowd_plugin.store.users import save_users
@@ -42,6 +42,18 @@ class KnownCrowd:
     config: str
     crowd: Crowd
     fit: ProjectFit
+
+    @cached_property
+    def labels(self) -> list[FittedLabel]:
+        return fitted_labels(self.crowd, self.fit)
+
+    @cached_property
+    def annotators(self) -> list[tuple[Annotator, AnnotatorDetail]]:
+        return annotator_records(self.crowd, self.fit, self.labels)
+
+    @cached_property
+    def figures(self) -> Figures:
+        return figures(self.crowd, self.fit, self.labels)
 
 
 @cache
@@ -81,7 +93,6 @@ def store_crowd(
     """Store a crowd and its results as a pass does."""
     known = known or known_crowd()
     crowd, fit = known.crowd, known.fit
-    labels = fitted_labels(crowd, fit)
     summary = replace(
         fit.summary, tasks=len(crowd.answer_counts), answers=len(crowd.units), gold=len(crowd.gold), warnings=[]
     )
@@ -94,9 +105,8 @@ def store_crowd(
             connection, PROJECT, title="Topics", label_config=known.config, created_at="2026-01-01T00:00:00Z"
         )
         mirror.replace_tasks(connection, PROJECT, tasks, "")
-        records = [label.record for label in labels]
-        annotators = annotator_records(crowd, fit, labels)
-        save_results(connection, PROJECT, summary, figures(crowd, fit, labels), records, annotators)
+        records = [label.record for label in known.labels]
+        save_results(connection, PROJECT, summary, known.figures, records, known.annotators)
         save_users(connection, names or {who: f"Person {who}" for who in fit.scores})
     with store.work.begin() as connection:
         queue.enqueue(connection, PROJECT)

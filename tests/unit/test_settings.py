@@ -149,6 +149,11 @@ def test_with_a_few_values_take_no_other(setting: Setting) -> None:
         read_settings({**LEAST, setting.name: "sideways"})
 
 
+def test_older_words_for_values_are_still_read() -> None:
+    settings = [read_settings({**LEAST, "LS_CROWD_FIT": word}) for word in ("apart", "Apart", "separate")]
+    assert [one.recipe.separate_fits for one in settings] == [True] * 3
+
+
 def test_an_authority_that_is_not_a_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnusableInput, match=r"LABEL_STUDIO_CA_BUNDLE .* is not a file"):
         read_settings({**LEAST, "LABEL_STUDIO_CA_BUNDLE": str(tmp_path / "ca.pem")})

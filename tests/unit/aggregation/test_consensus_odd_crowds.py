@@ -30,7 +30,9 @@ def assert_consistent(consensus: Consensus) -> None:
         assert 0 <= row["accuracy"] <= 1
 
 
-@every_method
+@pytest.mark.parametrize(
+    "method", [pytest.param(name, marks=pytest.mark.slow) if name in ("auto", "gem") else name for name in METHODS]
+)
 @settings(max_examples=examples(5))
 @given(answers=answer_tables(max_tasks=4, max_annotators=4))
 def test_any_crowd_gets_consistent_probabilities(method: str, answers: Answers) -> None:

@@ -84,6 +84,7 @@ def test_the_seed_decides_ties_and_nothing_else() -> None:
     assert all(other.labels[f"sure {task}"] == "a" for task in range(5))
 
 
+@pytest.mark.slow
 def test_a_clear_task_is_not_doubtful() -> None:
     rows = [(task, person, "a" if task % 2 else "b") for task in range(10) for person in range(5)]
     for method in METHODS:

@@ -56,6 +56,7 @@ def test_brier_score_is_the_mean_squared_error() -> None:
     assert brier_score([1.0, 0.5, 0.0], [True, False, True]) == pytest.approx((0 + 0.25 + 1) / 3)
 
 
+@pytest.mark.slow
 def test_a_calibrated_forecaster_has_no_excess_and_an_overconfident_one_has() -> None:
     generator = np.random.default_rng(1)
     excess = []

@@ -221,6 +221,7 @@ def test_simulated_adversaries_are_found_and_nobody_else(simulated: tuple[Any, P
     assert suspected[~crowd.adversary].mean() <= 0.02
 
 
+@pytest.mark.slow
 def test_the_fit_reports_its_convergence(simulated: tuple[Any, PaperModel, Any]) -> None:
     *_, fit = simulated
     assert fit.convergence.converged

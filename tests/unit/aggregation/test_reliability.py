@@ -149,7 +149,9 @@ def test_accuracy_is_the_share_of_right_answers_shrunk_to_the_crowds_share() -> 
     assert reliability.accuracy.tolist() == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("method", ["gem", "auto", "neg", "plu"])
+@pytest.mark.parametrize(
+    "method", [*(pytest.param(name, marks=pytest.mark.slow) for name in ("gem", "auto")), "neg", "plu"]
+)
 def test_annotators_with_constant_answers_are_never_trusted(method: str) -> None:
     for crowd in (rare_answer_crowd(0, 0.2), rare_answer_crowd(1, 0.08), constant_label_crowd(0)):
         verdicts = {row["annotator"]: row["verdict"] for row in aggregate_crowd(crowd, method).annotators}

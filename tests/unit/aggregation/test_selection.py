@@ -71,6 +71,7 @@ def test_where_no_task_has_two_answers_plurality_is_used_and_the_reason_says_so(
     assert facts["why"] == "No task has answers from two people, so there is nothing to compare."
 
 
+@pytest.mark.slow
 def test_too_little_gold_is_not_used_to_choose_and_the_reason_says_so() -> None:
     rows = [(task, person, task % 2) for task in range(20) for person in "abc"]
     why = aggregate_rows(rows, gold={0: 0, 1: 1, "unanswered": 1}).facts["why"]
@@ -135,6 +136,7 @@ def misleading_crowd(seed: int) -> tuple[list[Row], dict[int, int]]:
     return rows, truth
 
 
+@pytest.mark.slow
 def test_gold_decides_where_a_form_misleads() -> None:
     rows, truth = misleading_crowd(2)
     gold = {task: truth[task] for task in range(30)}
@@ -150,7 +152,7 @@ def test_gold_decides_where_a_form_misleads() -> None:
 
 
 @pytest.mark.parametrize("with_gold", [False, True])
-@pytest.mark.parametrize("method", ["auto", "gem", "plu"])
+@pytest.mark.parametrize("method", [*(pytest.param(name, marks=pytest.mark.slow) for name in ("auto", "gem")), "plu"])
 def test_a_large_crowd_is_judged_by_a_sample_and_labelled_as_a_whole(
     method: str, with_gold: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ls_crowd_plugin.records import ProjectSummary
-from ls_crowd_plugin.store import open_store
+from ls_crowd_plugin.store import Store, open_store
 from ls_crowd_plugin.store.results import save_results
 from tests.conftest import RunCommand
 from tests.support.known_crowd import CONTRARY, LABELS, PROJECT, store_crowd
@@ -21,12 +21,11 @@ from tests.support.result_records import FIGURES, label_with_votes
 
 
 @pytest.fixture
-def filled(tmp_path: Path) -> str:
+def filled(sqlite_store: Store, tmp_path: Path) -> str:
     """The address of a database with the results of a known crowd; pages are tested on both kinds of databases."""
-    url = f"sqlite:///{tmp_path / 'crowd.db'}"
-    with open_store(url) as store:
-        store_crowd(store)
-    return url
+    store_crowd(sqlite_store)
+    sqlite_store.close()
+    return f"sqlite:///{tmp_path / 'crowd.db'}"
 
 
 def test_the_report_names_people_and_doubts(run_command: RunCommand, filled: str) -> None:

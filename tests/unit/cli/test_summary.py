@@ -48,9 +48,9 @@ def test_everything_has_its_line() -> None:
         "Gold": "without knowing them, the consensus gets 0 of 1 gold label right (0.0%)",
         "Plurality": "labels that differ from the most frequent answer: 1",
         "Annotators": "1 trusted, 2 contrary",
-        "Contrary": "cy (99% sure), bob\\n (91% sure)",
+        "Contrary": "cy (99% confident), bob\\n (91% confident)",
         "Undecided": "t3 / q",
-        "Least sure": "t3 / q: a (50%); t2 / q: b (90%)",
+        "Confidence": "lowest for t3 / q: a (50%); t2 / q: b (90%)",
         "Hardest": "t2 / q: b (90%); t3 / q: a (50%)",
         "Written": "out/run.json",
     }

@@ -27,6 +27,7 @@ def test_different_degrees_are_kept_and_loads_are_equal() -> None:
 
 
 @pytest.mark.parametrize("degree", [3, 7])
+@pytest.mark.slow
 def test_every_annotator_is_equally_likely_to_answer_a_task(degree: int) -> None:
     generator = np.random.default_rng(degree)
     graphs = 2000

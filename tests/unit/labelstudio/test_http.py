@@ -35,7 +35,7 @@ class TestAddresses:
 
     @pytest.mark.parametrize("url", ["localhost:8080", "nothing", "ftp://host", "http://"])
     def test_that_are_invalid_are_reported(self, url: str) -> None:
-        with pytest.raises(Rejected, match="is no address"):
+        with pytest.raises(Rejected, match="is not an address"):
             Http(url, LEGACY_KEY, sleep=lambda _: None).get("/api/x")
 
 
@@ -44,8 +44,8 @@ class TestRefusals:
         ("status", "error", "words"),
         [
             (401, NotAllowed, "LABEL_STUDIO_API_KEY"),
-            (403, NotAllowed, "use another"),
-            (404, NotFound, "nothing at GET /api/x"),
+            (403, NotAllowed, "use the key of somebody"),
+            (404, NotFound, "nothing at /api/x"),
             (400, Rejected, "refused GET /api/x"),
             (409, Rejected, "refused GET /api/x"),
         ],

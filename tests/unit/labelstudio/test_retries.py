@@ -51,7 +51,7 @@ class TestHarmlessRequests:
     @each_failure
     def test_that_keep_failing_end_in_one_sentence(self, failure: Reply, server: ScriptedServer, http: Http) -> None:
         server.replies = [failure]
-        with pytest.raises(Unreachable, match=rf"did not answer GET /api/x: .*; tried {MAX_TRIES} times\.$"):
+        with pytest.raises(Unreachable, match=rf"failed to answer GET /api/x in {MAX_TRIES} tries: .*\.$"):
             http.get("/api/x")
 
     def test_are_tried_a_limited_number_of_times(self, server: ScriptedServer, http: Http) -> None:
@@ -132,7 +132,7 @@ class TestCreation:
         self, failure: Reply, server: ScriptedServer, http: Http
     ) -> None:
         server.replies = [failure, Reply(201, {"id": 1})]
-        with pytest.raises(Interrupted, match="broke off POST /api/x"):
+        with pytest.raises(Interrupted, match="POST /api/x to Label Studio broke off"):
             http.post("/api/x", {})
         assert len(server.requests) == 1
 

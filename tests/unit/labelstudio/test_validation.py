@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ls_crowd_plugin.labelstudio.validation import explain_rejection
 from ls_crowd_plugin.records import Json
+
+pytestmark = pytest.mark.slow
 
 CONFIG = """
 <View>

@@ -78,6 +78,7 @@ def test_where_nobody_draws_there_are_no_regions() -> None:
 
 
 @pytest.mark.parametrize("separate", [True, False])
+@pytest.mark.slow
 def test_regions_that_somebody_missed_added_and_misnamed_are_counted(separate: bool) -> None:
     good: Spans = [(0, 5, "PER"), (10, 15, "ORG")]
     crowd = span_crowd(good, good, good, [(0, 5, "ORG"), (40, 45, "PER")])

@@ -118,7 +118,7 @@ class TestWorkers:
     def test_are_missing(self, diagnose: Diagnose) -> None:
         assert kind_of(diagnose(MemoryStudio()), "No worker is running; 'ls-crowd serve' starts one.") == NOTE
 
-    def test_are_running_or_in_trouble(self, diagnose: Diagnose, memory_store: Store) -> None:
+    def test_are_running_or_report_a_problem(self, diagnose: Diagnose, memory_store: Store) -> None:
         with memory_store.work.begin() as connection:
             heartbeats.beat(connection, "a")
             heartbeats.beat(connection, "b", "The database does not answer.")

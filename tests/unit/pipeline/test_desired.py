@@ -107,7 +107,7 @@ class TestGoldTasks:
         one, other = (crowd_meta(predictions[task].result)["difficulty"]["mood"] for task in (98, 99))
         assert (one == other, one is not None) == (True, has_difficulty)
 
-    @pytest.mark.parametrize("method", ["plu", "gem", "sw"])
+    @pytest.mark.parametrize("method", ["plu", pytest.param("gem", marks=pytest.mark.slow), "sw"])
     def test_say_what_the_crowd_says(self, method: str) -> None:
         predictions = predictions_of(crowd_of_five(FOUR_OF_FIVE, {(1, "mood"): "bad"}), method)
         assert predictions[1].result[0]["value"] == {"choices": ["good"]}

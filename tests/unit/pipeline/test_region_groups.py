@@ -6,6 +6,7 @@ import time
 from random import Random
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -64,6 +65,7 @@ class TestConsensus:
         crowd = span_crowd(*others, [(20, 25, "ORG"), (40, 50, "PER")])
         assert predicted_spans(prediction_of(crowd)) == [(20, 25, "ORG")]
 
+    @pytest.mark.slow
     def test_keeps_what_a_skilled_minority_drew(self) -> None:
         """Two people are right on gold and elsewhere, three draw at random: a majority would keep nothing."""
         generator = np.random.default_rng(1)
@@ -97,6 +99,7 @@ class TestConsensus:
 
 
 class TestGold:
+    @pytest.mark.slow
     def test_does_not_show_in_predictions(self) -> None:
         """A gold region that nobody drew counts against everybody, and is not in the prediction."""
         annotations = [
@@ -149,6 +152,7 @@ class TestUnusualTasks:
         assert set(crowd.annotators) == {1, 2}
         assert predicted_spans(prediction_of(crowd)) == [(0, 5, "PER")]
 
+    @pytest.mark.slow
     def test_thousands_of_regions(self) -> None:
         """Time per region grows little from hundreds to thousands of them on one task."""
 

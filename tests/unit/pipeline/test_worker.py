@@ -45,7 +45,7 @@ def fail(*_: object, **__: object) -> None:
     raise OperationalError("SELECT", {}, Exception("disk I/O error"))
 
 
-def troubles(store: Store) -> dict[str, str | None]:
+def problems(store: Store) -> dict[str, str | None]:
     with store.work.connect() as connection:
         return alive_workers(connection)
 
@@ -201,7 +201,7 @@ class TestFailures:
         assert not worker.step()
         assert "internal error in the worker" in log.text
 
-    def test_of_the_database_show_as_trouble_and_the_worker_goes_on(
+    def test_of_the_database_show_as_a_problem_and_the_worker_goes_on(
         self, memory_store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(worker_module, "ALIVE_SECONDS", 0.1)
@@ -211,9 +211,9 @@ class TestFailures:
             with monkeypatch.context() as broken:
                 broken.setattr(queue, "claim", fail)
                 sentence = "The database does not answer (OperationalError)."
-                eventually(lambda: troubles(memory_store) == {"worker": sentence})
+                eventually(lambda: problems(memory_store) == {"worker": sentence})
             eventually(lambda: len(studio.labels()) == len(FEW))
-            eventually(lambda: troubles(memory_store) == {"worker": None})
+            eventually(lambda: problems(memory_store) == {"worker": None})
 
     def test_of_the_database_after_a_pass_are_tried_again(
         self, worker: Worker, memory_store: Store, monkeypatch: pytest.MonkeyPatch, log: pytest.LogCaptureFixture
@@ -242,7 +242,7 @@ class TestFailures:
         assert worker.step()
         assert entry_of(memory_store).waiting is not None
 
-    def test_of_label_studio_show_as_trouble_until_a_pass_succeeds(
+    def test_of_label_studio_show_as_a_problem_until_a_pass_succeeds(
         self, worker: Worker, memory_store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         worker.stop()  # so that one heartbeat is sent
@@ -252,7 +252,7 @@ class TestFailures:
             enqueue(memory_store)
             worker.step()
             worker._send_heartbeats()
-            assert troubles(memory_store) == {"worker": expected}
+            assert problems(memory_store) == {"worker": expected}
 
 
 class TestLife:
@@ -260,14 +260,14 @@ class TestLife:
         studio = agreed_studio(FEW)
         worker = make_worker(studio, memory_store)
         with running(worker):
-            eventually(lambda: "worker" in troubles(memory_store))
+            eventually(lambda: "worker" in problems(memory_store))
             enqueue(memory_store)
             eventually(lambda: len(studio.labels()) == len(FEW) and is_idle(memory_store))
             studio.wait()
             answer_together(studio, 1, "bad")
             enqueue(memory_store)
             eventually(lambda: studio.labels()[1] == ["bad"] and is_idle(memory_store))
-        assert troubles(memory_store) == {}
+        assert problems(memory_store) == {}
         assert tally_of(memory_store, "passes")["done"] == 2
 
     def test_begins_with_all_projects(self, memory_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,6 +58,7 @@ class TestClaims:
             claimed = [project for worker in claims for project in worker.result()]
         assert Counter(claimed) == Counter(PROJECTS)
 
+    @pytest.mark.slow
     def test_of_two_processes_give_each_project_once(self, database_url: str, store: Store) -> None:
         enqueue(store, *PROJECTS)
         workers = [

@@ -144,8 +144,9 @@ class TestTransactions:
 
 
 class TestSqlite:
-    def test_can_be_read_by_another_program(self, sqlite_mirror: Store) -> None:
-        other = sqlite3.connect(str(sqlite_mirror.data.url.database))
+    @pytest.mark.usefixtures("sqlite_mirror")
+    def test_can_be_read_by_another_program(self, tmp_path: Path) -> None:
+        other = sqlite3.connect(tmp_path / "crowd.db")
         try:
             assert other.execute("SELECT annotator FROM crowd_annotation").fetchall() == [(5,)]
         finally:

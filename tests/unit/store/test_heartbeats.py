@@ -21,7 +21,7 @@ def test_workers_that_were_just_seen_are_alive(store: Store) -> None:
     assert run(store.work, alive_workers) == {"a": None, "b": "Label Studio does not answer."}
 
 
-def test_the_last_heartbeat_says_whether_there_is_trouble(store: Store) -> None:
+def test_the_last_heartbeat_says_whether_there_is_a_problem(store: Store) -> None:
     run(store.work, beat, "a", "Label Studio does not answer.")
     run(store.work, beat, "a")
     assert run(store.work, alive_workers) == {"a": None}

@@ -84,7 +84,7 @@ class TestProject:
 
 
 class TestTasks:
-    def task_ids(self, store: Store, order: str = "least sure", show: str = "all") -> list[int]:
+    def task_ids(self, store: Store, order: str = "least confident", show: str = "all") -> list[int]:
         tasks, total = run(store.data, results.list_tasks, PROJECT, order=order, show=show)
         assert total == len(tasks)
         return [task.task for task in tasks]
@@ -102,8 +102,8 @@ class TestTasks:
     @pytest.mark.parametrize(
         ("order", "expected"),
         [
-            ("least sure", [1, 3, 4, 2]),
-            ("surest", [2, 4, 3, 1]),
+            ("least confident", [1, 3, 4, 2]),
+            ("most confident", [2, 4, 3, 1]),
             ("hardest", [3, 1, 2, 4]),
             ("most answers", [4, 1, 2, 3]),
         ],

@@ -29,9 +29,10 @@ def database_url(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def app(app_context: AppContext) -> Flask:
+def app(app: Flask, app_context: AppContext) -> Flask:
+    """The application with the results of a crowd."""
     store_crowd(app_context.store)
-    return create_app(app_context)
+    return app
 
 
 def private_routes(app: Flask) -> Iterator[tuple[Rule, str]]:
@@ -58,7 +59,8 @@ class TestLoginRequired:
     def test_public_routes_are_those_that_are_listed(self, app: Flask) -> None:
         assert {rule.endpoint for rule in app.url_map.iter_rules()} >= PUBLIC
 
-    def test_a_new_route_is_behind_the_login_unless_it_is_marked(self, app: Flask) -> None:
+    def test_a_new_route_is_behind_the_login_unless_it_is_marked(self, app_context: AppContext) -> None:
+        app = create_app(app_context)
         app.add_url_rule("/new", view_func=lambda: "something", endpoint="new")
         assert app.test_client().get("/new").status_code == 302
 

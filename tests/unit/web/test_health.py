@@ -19,9 +19,9 @@ def database_url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / 'crowd.db'}"
 
 
-def start_worker(store: Store, trouble: str | None = None) -> None:
+def start_worker(store: Store, problem: str | None = None) -> None:
     with store.work.begin() as connection:
-        beat(connection, "a", trouble)
+        beat(connection, "a", problem)
 
 
 def test_it_is_alive_whatever_else_is_missing(client: FlaskClient, app_context: AppContext) -> None:
@@ -38,7 +38,7 @@ def test_it_is_ready_once_a_worker_is_running(client: FlaskClient, app_context: 
     assert (response.status_code, response.get_json()) == (200, {"status": "ready", "workers": 1, "troubles": 0})
 
 
-def test_it_is_ready_and_counts_troubles(client: FlaskClient, app_context: AppContext) -> None:
+def test_it_is_ready_and_counts_problems(client: FlaskClient, app_context: AppContext) -> None:
     start_worker(app_context.store, "Label Studio does not answer.")
     response = client.get("/readyz")
     assert (response.status_code, response.get_json()["troubles"]) == (200, 1)

@@ -1,4 +1,4 @@
-"""A pass against a real Label Studio in trouble: broken requests, killed processes, and projects that fail."""
+"""A pass against a real Label Studio that fails: broken requests, killed processes, and projects that fail."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class TestBrokenRequests:
         proxy.fault = lambda _: fault
         outcome = run_once(impatient(proxy.url, owner._key), sqlite_store, project.id)
         assert outcome.kind is Kind.FAILED
-        sentence = r"Label Studio at http://\S+ did not answer GET \S+: .*tried 6 times\."
+        sentence = r"Label Studio at http://\S+ failed to answer GET \S+ in 6 tries: .*\."
         assert re.fullmatch(sentence, outcome.reason)
         assert project.predictions() == {}
 
