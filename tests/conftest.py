@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,6 +50,17 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if any(map(_needs_studio, session.items)) and not session.config.option.collectonly:
         command = [sys.executable, "-m", "ls_crowd_plugin.demo.server", str(STUDIO_HOME)]
         _preparing.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says how many steps of each kind the walks took."""
+    for name in ("steps", "refused steps"):
+        taken: Counter[str] = Counter()
+        for report in (*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")):
+            taken.update(dict(report.user_properties).get(name, {}) if report.when == "call" else {})
+        if taken:
+            listed = ", ".join(f"{action} {number}" for action, number in taken.most_common())
+            terminalreporter.write_line(f"{taken.total()} {name} of walks: {listed}")
 
 
 def _turn(item: pytest.Item) -> int:

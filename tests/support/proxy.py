@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
+from email.utils import format_datetime, parsedate_to_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
@@ -44,6 +46,7 @@ class Proxy:
         self.requests: list[ProxiedRequest] = []
         self.fault: Fault = lambda _: ""
         self.after: Callable[[ProxiedRequest], None] = lambda _: None  # called when Label Studio has answered
+        self.clock_ahead = timedelta(0)  # how far the clock in the answers is ahead of Label Studio's
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self, urlsplit(target).netloc))
         self._server.daemon_threads = True
         if tls is not None:
@@ -94,7 +97,8 @@ def _handler(proxy: Proxy, netloc: str) -> type[BaseHTTPRequestHandler]:
             proxy.after(request)
             if fault == "lost":
                 return self._reset()
-            kept = [(name, value) for name, value in answer.getheaders() if name.lower() in ("content-type", "date")]
+            kept = [("Content-Type", answer.headers["Content-Type"])] if "Content-Type" in answer.headers else []
+            kept += [("Date", _later(date, proxy.clock_ahead)) for date in answer.headers.get_all("Date", [])]
             if fault == "truncated":
                 self._answer(answer.status, kept, content[: len(content) // 2], announced=len(content))
                 return self._reset()
@@ -117,3 +121,7 @@ def _handler(proxy: Proxy, netloc: str) -> type[BaseHTTPRequestHandler]:
             self.close_connection = True
 
     return Handler
+
+
+def _later(date: str, ahead: timedelta) -> str:
+    return format_datetime(parsedate_to_datetime(date) + ahead, usegmt=True) if ahead else date
