@@ -34,7 +34,7 @@ FROM_THE_TRAIL = ("author has changed", "somebody took away")  # in warnings abo
 
 
 def complete_pass(http: Http, store: Store, project: int, recipe: Recipe) -> Outcome:
-    """A pass as `ls-crowd sync` runs it, with an audit: what Label Studio holds is what a fresh database would write."""
+    """A pass as `ls-crowd sync` runs it, with an audit: Label Studio holds what a fresh database would write."""
     return run_once(http, store, project, quiet_seconds=ALWAYS_QUIET, audit_seconds=0.0, **asdict(recipe))
 
 
