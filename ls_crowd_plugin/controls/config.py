@@ -100,7 +100,10 @@ class Config:
 
     def read_gold_field(self, value: object) -> dict[str, str] | None:
         """Return question → label from a field of `task.data`; None if the field names anything unknown."""
-        return read_gold_field(self.controls, value)
+        try:
+            return read_gold_field(self.controls, value)
+        except RecursionError:  # lists in lists without end
+            return None
 
     def write(self, labels: Mapping[str, str]) -> list[Item]:
         """Return the result items for these labels (question → label)."""

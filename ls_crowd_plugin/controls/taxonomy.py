@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from xml.etree.ElementTree import Element
 
 from ..records import LeftOut
-from .bounds import MAX_CHOICES, MAX_OBSERVED_PATHS
+from .bounds import MAX_CHOICES, MAX_OBSERVED_PATHS, MAX_RARE_ANSWERS
 from .control import (
     NONE,
     YES,
@@ -66,17 +66,21 @@ class Taxonomy:
         `taken`. Otherwise one annotation could multiply the questions of a whole project."""
         if not self.open:
             return self, []
+        results = list(results)
         paths, people = self._observed(results)
         by_people = sorted(paths, key=lambda name: (-people[name], name))
         unusable = [name for name in by_people if self._is_taken(name, taken)]
         usable = [name for name in by_people if not self._is_taken(name, taken)]
+        most = MAX_OBSERVED_PATHS
+        if self.multiple and len({who for who, _ in results}) > 1:
+            common = sum(people[name] > 1 for name in usable)
+            most = min(most, common + max(common, MAX_RARE_ANSWERS // len(results)))
         left_out = []
-        if len(usable) > MAX_OBSERVED_PATHS:
-            rest = usable[MAX_OBSERVED_PATHS:]
-            left_out.append(self._left_out(rest, f"they are not among the {MAX_OBSERVED_PATHS} that most people chose"))
+        if usable[most:]:
+            left_out.append(self._left_out(usable[most:], f"they are not among the {most} that most people chose"))
         if unusable:
             left_out.append(self._left_out(unusable, "other questions have their names"))
-        return replace(self, paths={name: paths[name] for name in sorted(usable[:MAX_OBSERVED_PATHS])}), left_out
+        return replace(self, paths={name: paths[name] for name in sorted(usable[:most])}), left_out
 
     def chosen(self, items: Sequence[Item]) -> list[Path]:
         return chosen_paths(items, "taxonomy", len(self.config or self.paths))

@@ -167,3 +167,10 @@ def test_no_result_raises_an_error(result: list[Json]) -> None:
 def test_no_gold_field_raises_an_error(value: object) -> None:
     EVERYTHING.read_gold_field(value)
     EVERYTHING.read_gold_field({"mood": value, "kind": value, "stars": value, "nowhere": value})
+
+
+def test_a_gold_field_of_lists_in_lists_names_nothing() -> None:
+    deep: list[object] = []
+    for _ in range(5000):
+        deep = [deep]
+    assert EVERYTHING.read_gold_field({"mood": deep}) is None

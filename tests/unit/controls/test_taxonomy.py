@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ls_crowd_plugin.controls import Question
-from ls_crowd_plugin.controls.bounds import MAX_CHOICES, MAX_OBSERVED_PATHS
+from ls_crowd_plugin.controls.bounds import MAX_CHOICES, MAX_OBSERVED_PATHS, MAX_RARE_ANSWERS
 from ls_crowd_plugin.records import Json
 from tests.support.label_configs import OPEN_TREE, TREE, TREE_PATHS, YES, config_of, item, paths
 
@@ -73,9 +73,10 @@ class TestPathsOfAnnotators:
         assert config_of(OPEN_TREE).with_observed_labels(by_people(unreadable)).questions == ()
 
     def test_that_most_people_chose_are_kept_where_there_are_too_many(self) -> None:
-        everybodys, somebodys = [["common"]], [[f"path {number:03}"] for number in range(MAX_OBSERVED_PATHS + 5)]
-        results = [paths(*everybodys), paths(*everybodys), *(paths(path) for path in reversed(somebodys))]
-        config = config_of(OPEN_TREE).with_observed_labels([(min(at, 2), result) for at, result in enumerate(results)])
+        mine = [[f"path {number:03}"] for number in reversed(range(MAX_OBSERVED_PATHS + 5))]
+        results = [(1, paths(["common"])), (2, paths(["common"]))]
+        results += [(3, paths(*mine[start : start + 100])) for start in range(0, len(mine), 100)]
+        config = config_of(OPEN_TREE).with_observed_labels(results)
         names = [question.name for question in config.questions]
         assert len(names) == MAX_OBSERVED_PATHS
         assert names[:2] == ["kind: common", "kind: path 000"]
@@ -88,6 +89,19 @@ class TestPathsOfAnnotators:
         results = [(1, paths(["mine"]))] * 50 + [(who, paths(path)) for path in rare for who in (2, 3)]
         config = config_of(OPEN_TREE).with_observed_labels(results)
         assert "kind: mine" not in {question.name for question in config.questions}
+
+    def test_that_only_one_person_chose_are_no_more_than_the_others_in_a_large_project(self) -> None:
+        common = [["usual"], ["other"]]
+        results = [(who, paths(*common)) for who in (1, 2)] * (MAX_RARE_ANSWERS // 2)
+        junk = [[f"junk {number:03}"] for number in range(200)]
+        config = config_of(OPEN_TREE).with_observed_labels([*results, (3, paths(*junk))])
+        names = [question.name for question in config.questions]
+        assert names == ["kind: junk 000", "kind: junk 001", "kind: other", "kind: usual"]
+        assert config.left_out[0].reason.startswith("198 of its paths, for example 'junk 002'")
+
+    def test_all_count_where_only_one_person_annotates(self) -> None:
+        results = [(1, paths([f"path {number % 300}"])) for number in range(MAX_RARE_ANSWERS // 100)]
+        assert len(config_of(OPEN_TREE).with_observed_labels(results).questions) == 300
 
     def test_never_become_a_question_that_there_is_already(self) -> None:
         other = '<Choices name="kind: a" toName="text"><Choice value="x"/><Choice value="y"/></Choices>'

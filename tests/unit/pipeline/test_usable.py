@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import asdict, replace
 from functools import cache
 from typing import Any
@@ -118,6 +119,35 @@ def places(results: Json, task: int) -> list[Json]:
     """What a prediction says, without scores, which depend on the whole crowd."""
     (items,) = [items for number, items, _ in results["predictions"] if number == task]
     return [one["value"] for one in items]
+
+
+MANY = {
+    "spans": (SPAN_CONFIG, [span_item(at // 2, 20_000 - at // 3, "PER") for at in range(4000)]),
+    "boxes": (read_config(BOXES.format("")), [box_item(at / 900, 5 - at / 900, 50, 50) for at in range(4000)]),
+    "rotated boxes": (
+        read_config(BOXES.format("")),
+        [box_item(at / 900, 5 - at / 900, 50, 50, rotation=at / 45) for at in range(4000)],
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", MANY)
+def test_thousands_of_overlapping_regions_in_one_annotation_take_seconds(kind: str) -> None:
+    """Beside five people with twenty regions each, on ten tasks; a quiet machine needs half of the time."""
+    config, many = MANY[kind]
+    few = [span_item(1000 * at, 1000 * at + 600, "PER") for at in range(20)]
+    if kind != "spans":
+        few = [box_item(12 * (at % 5), 12 * (at // 5), 10, 10) for at in range(20)]
+    normal = [annotation(10 * task + who, task, who, few) for task in range(10) for who in range(1, 6)]
+    started = time.process_time()
+    crowd = crowd_of([*normal, annotation(999, 0, 9, many)], config)
+    found = results_of(crowd)
+    assert time.process_time() - started < 5
+    assert crowd.left_out_annotations == []
+    assert len(places(found, 0)) == len(places(found, 1)) == 20
+    too_many = crowd_of([*normal, annotation(999, 0, 9, many * 5)], config)
+    assert too_many.left_out_annotations == [(999, "more than 5,000 regions")]
 
 
 @cache
