@@ -3,9 +3,10 @@ connections that never finish their request arrive.
 
     python -m benchmarks.flood [--seconds 60] [--rate 1000] [--half-open 500] [--tasks 300]
 
-The same flood is first aimed at a bare server that does nothing, so that the machine is about as busy, and then at the
-service. An annotator submits one annotation after another, each time waiting until Label Studio's API shows another
-prediction. At the end a project that the service has never heard of gets a webhook, while the flood goes on.
+The same flood is aimed at a bare server that does nothing, so that the machine is about as busy, and at the service, in
+turn, for --seconds each. An annotator submits one annotation after another, each time waiting until Label Studio's API
+shows another prediction. The labels are the most frequent answers, so that an answer changes one prediction and all
+submits are alike. At the end a project that the service has never heard of gets a webhook under a flood.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import random
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +26,7 @@ from ls_crowd_plugin.demo.server import Server, free_port, prepare
 from ls_crowd_plugin.demo.service import Service
 from ls_crowd_plugin.labelstudio import Http, LabelStudio
 
-from .flood_sender import Flood, bare_server, flood
+from .flood_sender import bare_server, flood
 from .latency import SECRET, UNCERTAIN, add_webhook, seconds_until_shown, service_of, submit
 from .sync import make_person, make_project
 from .text_table import print_table
@@ -31,8 +34,17 @@ from .text_table import print_table
 LIMIT = 2.0
 NEWCOMERS = 10
 FIRST_PASS_SECONDS = 60.0
+MAX_SECONDS = 600.0  # after which a flood ends by itself
 
 Submit = tuple[int, int, str]  # task, annotator, label
+
+
+@dataclass
+class Phase:
+    """What was measured while the flood was aimed at one of the two."""
+
+    took: list[float] = field(default_factory=list)  # seconds from a submit to the new consensus
+    answered: int = 0  # invented events
 
 
 def main() -> None:
@@ -49,40 +61,49 @@ def main() -> None:
         people = [make_person(http, number) for number in range(50)]
         newcomers = [make_person(http, number) for number in range(50, 50 + NEWCOMERS)]
         project, unknown = (make_project(http, people, tasks) for tasks in (options.tasks, 10))
-        with service_of(server, Path(folder) / "service") as service:
+        with service_of(server, Path(folder) / "service", LS_CROWD_METHOD="plu") as service:
             assert service.event(project) == 202
             service.wait_until_idle()
             add_webhook(http, service, project)
             submits = _submits(http, project, newcomers)
-            bare_port, seconds = free_port(), options.seconds
-            shape = {"rate": options.rate, "half_open": options.half_open, "seconds": seconds + 2 * FIRST_PASS_SECONDS}
-            with bare_server(bare_port, shape["seconds"]), flood(bare_port, SECRET, **shape) as bare:
-                beside = _submit_for(http, submits, seconds)
-            with flood(service.port, SECRET, **shape) as aimed:
-                under = _submit_for(http, submits, seconds)
+            phases = {False: Phase(), True: Phase()}
+            for at_service in (False, True, True, False):  # what changes with time affects both
+                _run(options, http, service, submits, at_service, phases[at_service])
+            with flood(service.port, SECRET, rate=options.rate, half_open=options.half_open, seconds=MAX_SECONDS):
                 first_pass = _first_pass(http, service, unknown, newcomers[0])
-            rows = service.metrics()["ls_crowd_projects"]
-    _print(options, [(bare, beside), (aimed, under)], first_pass, int(rows))
+            metrics = service.metrics()
+    _print(options, phases[False], phases[True], first_pass, metrics)
+
+
+def _run(
+    options: argparse.Namespace,
+    http: Http,
+    service: Service,
+    submits: Iterator[Submit],
+    at_service: bool,
+    phase: Phase,
+) -> None:
+    """Submit for half of the time of a phase."""
+    port = service.port if at_service else free_port()
+    with bare_server(port, MAX_SECONDS) if not at_service else nullcontext():
+        with flood(port, SECRET, rate=options.rate, half_open=options.half_open, seconds=MAX_SECONDS) as sent:
+            until = time.monotonic() + options.seconds / 2
+            while time.monotonic() < until and (one := next(submits, None)):
+                phase.took.append(seconds_until_shown(http, *one))
+                while service.metrics()["ls_crowd_projects_waiting"]:  # or the end of the pass delays the next submit
+                    time.sleep(0.1)
+        phase.answered += sent.answered
 
 
 def _submits(http: Http, project: int, newcomers: list[int]) -> Iterator[Submit]:
-    """Answers that confirm an uncertain label, each of which changes a prediction."""
+    """Answers that confirm an uncertain label, one for each task: on a surer one another answer may change nothing."""
     labels = {
         prediction.task: str(prediction.result[0]["value"]["choices"][0])
         for prediction in LabelStudio(http).predictions(project)
         if prediction.score is not None and prediction.score < UNCERTAIN
     }
-    submits = [(task, person, label) for person in newcomers for task, label in labels.items()]
-    random.Random(1).shuffle(submits)
-    return iter(submits)
-
-
-def _submit_for(http: Http, submits: Iterator[Submit], seconds: float) -> list[float]:
-    """Submit one after another for some time, and return how long each took until it was shown."""
-    until, took = time.monotonic() + seconds, []
-    while time.monotonic() < until and (one := next(submits, None)):
-        took.append(seconds_until_shown(http, *one))
-    return took
+    tasks = random.Random(1).sample(sorted(labels), len(labels))
+    return iter([(task, newcomers[number % NEWCOMERS], labels[task]) for number, task in enumerate(tasks)])
 
 
 def _first_pass(http: Http, service: Service, project: int, newcomer: int) -> float:
@@ -96,19 +117,20 @@ def _first_pass(http: Http, service: Service, project: int, newcomer: int) -> fl
 
 
 def _print(
-    options: argparse.Namespace, phases: list[tuple[Flood, list[float]]], first_pass: float, projects: int
+    options: argparse.Namespace, bare: Phase, aimed: Phase, first_pass: float, metrics: dict[str, float]
 ) -> None:
-    (bare, beside), (aimed, under) = phases
     rows: list[tuple[str, str, str, str, str]] = []
     for name, share in (("median, s", 0.5), ("p95, s", 0.95)):
-        before, after = float(np.quantile(beside, share)), float(np.quantile(under, share))
+        before, after = float(np.quantile(bare.took, share)), float(np.quantile(aimed.took, share))
         figures = (f"{before:.2f}", f"{after:.2f}", f"{after / before:.2f}")
         rows.append((f"submit to consensus, {name}", *figures, str(LIMIT)))
+    lost = int(metrics['ls_crowd_events_total{outcome="lost"}'])
     rows += [
-        ("submits", str(len(beside)), str(len(under)), "", ""),
+        ("submits", str(len(bare.took)), str(len(aimed.took)), "", ""),
         ("invented events answered", f"{bare.answered:,}", f"{aimed.answered:,}", "", ""),
+        ("events lost", "", str(lost), "", "0"),
         ("first pass of a new project, s", "", f"{first_pass:.1f}", "", ""),
-        ("projects in the queue", "", str(projects), "", "2"),
+        ("projects in the queue", "", str(int(metrics["ls_crowd_projects"])), "", "2"),
     ]
     title = f"{options.rate} invented events a second and {options.half_open} half-open connections"
     print_table(title, ("what", "at a bare server", "at the service", "ratio", "at most"), rows)

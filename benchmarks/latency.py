@@ -80,10 +80,10 @@ def _measure(http: Http, service: Service, project: int, newcomer: int, tasks: i
     return tasks, len(took), statistics.median(took), p95, statistics.median(plain), statistics.median(hooked)
 
 
-def service_of(server: Server, folder: Path) -> Service:
+def service_of(server: Server, folder: Path, **settings: str) -> Service:
     """Return `ls-crowd serve` without polling, so that only webhooks matter."""
     folder.mkdir()
-    settings = {"LS_CROWD_TASK_META": "off", "LS_CROWD_POLL_SECONDS": "3600"}
+    settings = {"LS_CROWD_TASK_META": "off", "LS_CROWD_POLL_SECONDS": "3600", **settings}
     return Service(
         server.url,
         server.key,

@@ -11,6 +11,7 @@ import hmac
 import json
 import re
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -34,6 +35,7 @@ SECRET_VARIABLE = "HTTP_" + SECRET_HEADER.upper().replace("-", "_")
 MAX_ID = 2**63 - 1
 MAX_BODY = 16 * 1024 * 1024  # an import of some thousand tasks arrives as one event
 TURN_SECONDS = 0.5  # Label Studio gives up after one second
+LOG_SECONDS = 1.0  # between two lines about events that could not be recorded; the metrics count them all
 LARGE_BODY = 256 * 1024  # such a body needs many times as much memory when it is parsed
 
 Answer = tuple[int, Json]  # status, body
@@ -50,6 +52,7 @@ class Receiver:
         self._secret = context.webhook_secret.encode()
         self._one_large_body = threading.Lock()
         self._one_writer = threading.Lock()
+        self._logged_at = -LOG_SECONDS
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         address = ADDRESS.fullmatch(environ.get("PATH_INFO", ""))
@@ -105,7 +108,9 @@ class Receiver:
                 if not is_known:
                     candidates.add(connection, project)
         except (SQLAlchemyError, TimeoutError) as error:
-            LOG.error(line("event could not be recorded", project=project, why=type(error).__name__))
+            if time.monotonic() - self._logged_at > LOG_SECONDS:
+                self._logged_at = time.monotonic()
+                LOG.error(line("event could not be recorded", project=project, why=type(error).__name__))
             return self._lose("The event could not be recorded")
         self._counter.add("accepted" if is_known else "unknown")
         return 202, {"project": project}
