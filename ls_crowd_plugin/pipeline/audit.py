@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from ..errors import LabelStudioError
 from ..labelstudio.client import TASK_FIELDS
 from ..store import mirror
-from ..store.mirror_facts import read_annotators, read_stamps, read_tasks_of
+from ..store.mirror_facts import read_annotators, read_stamps, read_tasks_of, read_tasks_with_copies
 from ..store.users import save_users
 from .context import PassContext
 from .task_reading import Reading, parse_task
@@ -56,10 +56,12 @@ def audit(context: PassContext, reading: Reading) -> Found:
     }
     with context.store.data.connect() as connection:
         mirrored = read_stamps(connection, project)
+        with_copies = read_tasks_with_copies(connection, project)
     gone = mirrored.keys() - listed.keys()
     with context.transaction() as connection:
         mirror.drop_tasks(connection, project, gone, reading.noticed)
     differing = {task for task, stamp in listed.items() if mirrored.get(task) != stamp}
+    differing |= with_copies & listed.keys()  # Label Studio forgets what they were copied from when that is deleted
     found = _read(context, reading, sorted(differing))
     with context.transaction() as connection:
         mirror.set_audited(connection, project, time.time())

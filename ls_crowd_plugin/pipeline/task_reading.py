@@ -12,6 +12,7 @@ from ..labelstudio import user_id
 from ..records import Json
 from ..store import Annotation, Task
 from ..store.mirror import EXCERPT
+from .plan import crowd_meta
 
 MAX_SECONDS = 1e8  # that an annotation can have taken
 STAMPED = ("created_at", "updated_at", "overlap", "is_labeled", "total_annotations", "cancelled_annotations")
@@ -76,12 +77,19 @@ def _parse_annotation(task: int, annotation: Json) -> Annotation:
         result=_dump(annotation.get("result") or [], compact=True)[: MAX_RESULT_CHARACTERS + 1],
         skipped=bool(annotation.get("was_cancelled")),
         ground_truth=bool(annotation.get("ground_truth")),
-        copied=bool(annotation.get("parent_prediction") or annotation.get("parent_annotation")),
+        copied=_is_copy(annotation),
         created_at=str(annotation.get("created_at") or ""),
         updated_at=str(annotation.get("updated_at") or ""),
         updated_by=user_id(annotation.get("updated_by")),
         lead_time=_seconds(annotation.get("lead_time")),
     )
+
+
+def _is_copy(annotation: Json) -> bool:
+    """Whether an annotation was made from a prediction or another annotation. Label Studio forgets which one when that
+    is deleted, but a copy of our prediction also has our metadata."""
+    parents = (annotation.get("parent_prediction"), annotation.get("parent_annotation"))
+    return any(parents) or bool(crowd_meta(annotation.get("result")))
 
 
 def _dump(value: object, *, sort_keys: bool = False, compact: bool = False) -> str:

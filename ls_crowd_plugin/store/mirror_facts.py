@@ -48,6 +48,13 @@ def read_annotators(connection: Connection, project: int) -> dict[int, int]:
     return {int(annotator): int(annotation) for annotator, annotation in rows}
 
 
+def read_tasks_with_copies(connection: Connection, project: int) -> set[int]:
+    """The tasks with annotations that were made from predictions or other annotations."""
+    columns = annotation_table.c
+    query = select(columns.task).distinct().where(columns.project == project, columns.copied)
+    return set(connection.execute(query).scalars())
+
+
 def read_tasks_of(connection: Connection, project: int, annotators: Sequence[int]) -> set[int]:
     """The tasks that any of some people annotated."""
     columns = annotation_table.c

@@ -12,7 +12,7 @@ from ls_crowd_plugin.pipeline.pull import Pulled, pull
 from ls_crowd_plugin.recipe import Recipe
 from ls_crowd_plugin.store import Annotation, Store, mirror
 from ls_crowd_plugin.store.users import read_names
-from tests.support.memory_studio import PROJECT, MemoryStudio
+from tests.support.memory_studio import PROJECT, MemoryStudio, mood
 from tests.support.passes import make_context
 
 
@@ -126,6 +126,17 @@ class TestWhatNoTimeTells:
         pull(make_context(studio, memory_store, recipe=recipe))
         with memory_store.data.connect() as connection:
             assert mirror.read_tasks(connection, PROJECT)[1].gold_field == '"bad"'
+
+    def test_a_copy_whose_original_was_deleted(self, studio: MemoryStudio, memory_store: Store) -> None:
+        """Label Studio then no longer says that it is one; of our own predictions the metadata tell."""
+        studio.annotate(1, 5, "good", parent_prediction=3)
+        marked = [{**mood("bad")[0], "meta": {"crowd": {"answers": 3}}}]
+        studio.annotate(2, 5, "bad", parent_prediction=4, result=marked)
+        pull_now(studio, memory_store)
+        for task in (1, 2):
+            studio.task_rows[task]["annotations"][0]["parent_prediction"] = None
+        pull(make_context(studio, memory_store, flags=RunFlags(audit_seconds=0)))
+        assert {one.task: one.copied for one in mirrored(memory_store)} == {1: False, 2: True}
 
     def test_ids_that_another_project_uses_too(self, studio: MemoryStudio, memory_store: Store) -> None:
         """As after a restored backup, when ids are given out again."""
