@@ -68,7 +68,9 @@ def copy_task_meta(
         return Copied()
     studio, rules, report = context.studio, _Rules.of(context, facts), context.progress("meta")
     outdated = _outdated(context.store, context.project, rules, touched)
-    finished, ready = _ready(context, outdated, rules)
+    with context.store.data.connect() as connection:
+        copied = read_task_meta(connection, context.project).keys()  # what we wrote is kept up to date in any case
+    finished, ready = _ready(context, outdated, rules, copied)
     written = repaired = 0
     for done in range(0, len(ready), BATCH):
         batch = ready[done : done + BATCH]
@@ -76,7 +78,7 @@ def copy_task_meta(
         tasks = [
             task
             for task in studio.tasks(context.project, batch, FIELDS)
-            if is_quiet(task, quiet_since) and (rules.unfinished_too or task["is_labeled"])
+            if is_quiet(task, quiet_since) and (rules.unfinished_too or task["is_labeled"] or int(task["id"]) in copied)
         ]
         current = [task for task in tasks if has_prediction(task, ours, outdated[int(task["id"])])]
         changed = _change(studio, current, ours)
@@ -188,15 +190,21 @@ def _outdated(store: Store, project: int, rules: _Rules, touched: Collection[int
     return {task: present.get(task) for task in tasks if present.get(task) != copied.get(task) or task in suspect}
 
 
-def _ready(context: PassContext, outdated: Mapping[int, str | None], rules: _Rules) -> tuple[int, list[int]]:
-    """How many of the tasks are finished according to the mirror, and which of those are quiet."""
+def _ready(
+    context: PassContext, outdated: Mapping[int, str | None], rules: _Rules, copied: Collection[int]
+) -> tuple[int, list[int]]:
+    """How many of the tasks are finished according to the mirror or have our metadata, and which of those are quiet."""
     quiet_since = context.studio.server_time() - rules.quiet
     with context.store.data.connect() as connection:
         tasks = mirror.read_tasks(connection, context.project)
         last_change: dict[int, str] = {}
         for annotation in mirror.read_annotations(connection, context.project):
             last_change[annotation.task] = max(last_change.get(annotation.task, ""), annotation.updated_at)
-    finished = [task for task in sorted(outdated) if task in tasks and (rules.unfinished_too or tasks[task].is_labeled)]
+    finished = [
+        task
+        for task in sorted(outdated)
+        if task in tasks and (rules.unfinished_too or tasks[task].is_labeled or task in copied)
+    ]
     return len(finished), [task for task in finished if _time(last_change.get(task, "")) <= quiet_since]
 
 
