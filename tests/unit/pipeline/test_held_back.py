@@ -69,6 +69,7 @@ def views_elsewhere(crowd: ProbedCrowd, task: int) -> int:
     return len({repr((view.people, {**view.tasks, task: {}})) for view in views})
 
 
+@pytest.mark.slow
 class TestProbing:
     @pytest.mark.parametrize("method", ["auto", "gem", "neg", "sw", "hyb", "plu"])
     def test_changes_nothing_but_what_is_said_about_the_task(self, method: str) -> None:
