@@ -42,6 +42,7 @@ class TestLessons:
                 assert numbers == pytest.approx(same_numbers, abs=SAME)
 
     @pytest.mark.parametrize("form", FORMS)
+    @pytest.mark.slow
     def test_that_are_all_answers_change_nothing_in_any_form(self, form: str) -> None:
         rows = [(*row, question) for question in ("size", "colour") for row in small_crowd()]
         gold = {(task, "size"): label for task, label in GOLD.items()}
@@ -52,6 +53,7 @@ class TestLessons:
         assert np.array(difficulty[0], float) == pytest.approx(np.array(difficulty[1], float), nan_ok=True)
 
     @pytest.mark.parametrize("method", METHODS)
+    @pytest.mark.slow
     def test_decide_about_annotators_alone(self, method: str) -> None:
         """Whatever is said on a task that there is no lesson about, nobody's score and no other task changes."""
         rows = small_crowd()

@@ -103,6 +103,7 @@ class TestProbing:
         assert now == 0.5
 
 
+@pytest.mark.slow
 class TestProbingRegions:
     """Four people mark names in twelve sentences; an expert has marked those of the first six, which are gold."""
 

@@ -108,6 +108,7 @@ def measure(name: str, sizes: Sequence[int], normal: int) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("name", EXAGGERATED)
+@pytest.mark.slow
 def test_one_person_with_thousands_of_regions_is_grouped_with_the_others(name: str) -> None:
     left_out, groups = measure(name, [4000], 5)
     assert left_out == 0
