@@ -67,11 +67,15 @@ def main() -> None:
             before = _written(service)
             crowd.work(with_it, options.seconds)
             written = _written(service) - before
+            service.stop()
+            crowd.work(without, options.seconds / 2)
+            _print(options.seconds, without, with_it, written)
+            service.start()
             started = time.monotonic()
             is_equal = _wait_until_equal(http, service, crowd.large, options.settle)
             settled = time.monotonic() - started
-        crowd.work(without, options.seconds / 2)
-    _print(options.seconds, without, with_it, written, is_equal, settled)
+    rows: list[tuple[Cell, ...]] = [("equal to a fresh sync", "yes" if is_equal else "NO", "yes")]
+    print_table("At rest", ("what", "measured", "wanted"), [*rows, ("seconds until then", settled, None)])
 
 
 class _Crowd:
@@ -217,7 +221,7 @@ def _wait_until_equal(http: Http, service: Service, project: int, settle: int) -
     return False
 
 
-def _print(seconds: int, without: Times, with_it: Times, written: int, is_equal: bool, settled: float) -> None:
+def _print(seconds: int, without: Times, with_it: Times, written: int) -> None:
     rows: list[tuple[Cell, ...]] = []
     for name, bare, ours in (("large", without.large, with_it.large), ("other", without.other, with_it.other)):
         for share in (0.5, 0.95):
@@ -228,8 +232,6 @@ def _print(seconds: int, without: Times, with_it: Times, written: int, is_equal:
     rows.append(("submit to consensus of the task, p95, s", None, p95, None, 8.0))
     rows.append(("answers whose consensus was seen", None, len(with_it.consensus), None, with_it.answers))
     rows.append(("predictions written per answer", None, written / max(with_it.answers, 1), None, 10.0))
-    rows.append(("at rest equal to a fresh sync", None, "yes" if is_equal else "NO", None, "yes"))
-    rows.append(("until then, s", None, settled, None, None))
     print_table(f"{seconds} s of work", ("what", "without", "with", "ratio", "wanted"), rows, digits=2)
 
 
