@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
 
-from ..errors import LabelStudioError, NotFound, Rejected
+from ..errors import BrokenAnswer, LabelStudioError, NotFound, Rejected
 from ..records import Json
 from .http import Http
 from .retries import MAX_TRIES
@@ -22,6 +22,7 @@ TASK_FIELDS = (
     f"{LISTED_FIELDS},annotations,result,completed_by,was_cancelled,ground_truth,lead_time,updated_by,parent_prediction,"
     "parent_annotation"
 )  # `include` filters the fields of nested annotations too, so these are listed as well
+PREDICTION_FIELDS = "id,predictions,model_version,result,score"
 
 OnProgress = Callable[[int, int], None]  # done, total
 
@@ -114,7 +115,18 @@ class LabelStudio:
             raise self._too_old("count the predictions of each model version") from None
 
     def predictions(self, project: int) -> list[Prediction]:
-        return [Prediction.from_json(prediction) for prediction in self.http.get("/api/predictions/", project=project)]
+        """Return all predictions on the tasks of a project, those of others too."""
+        try:
+            listed = self.http.get("/api/predictions/", project=project)
+        except BrokenAnswer:  # one of them cannot be shown
+            pages = self._task_pages(project, PREDICTION_FIELDS, "all", {})
+            found = {one.id: one for page in pages for task in page for one in _predictions(task)}
+            return list(found.values())
+        return [Prediction.from_json(prediction) for prediction in listed]
+
+    def predictions_on(self, project: int, tasks: Collection[int]) -> dict[int, list[Prediction]]:
+        """Return all predictions on some tasks, by task."""
+        return {int(task["id"]): _predictions(task) for task in self.tasks(project, tasks, PREDICTION_FIELDS)}
 
     def create_prediction(self, prediction: Json) -> int:
         """Create a prediction and return its id."""
@@ -207,8 +219,8 @@ class LabelStudio:
                 return
             page += 1
 
-    def _result(self, annotation: int) -> object:
-        return self.http.get(f"/api/annotations/{annotation}/")["result"]
+    def _result(self, kind: str, number: int) -> object:
+        return self.http.get(f"/api/{kind}/{number}/")["result"]
 
     def _task_page(
         self, project: int, include: str, fields: str, query: Json, page: int, page_size: int, tries: int = MAX_TRIES
@@ -235,3 +247,8 @@ class LabelStudio:
 def _changed_after(since: str) -> Json:
     changed = {"filter": "filter:tasks:updated_at", "operator": "greater", "type": "Datetime", "value": since}
     return {"filters": {"conjunction": "and", "items": [changed]}}
+
+
+def _predictions(task: Json) -> list[Prediction]:
+    """The predictions that a task was listed with."""
+    return [Prediction.from_json({"task": task["id"], **one}) for one in task["predictions"]]

@@ -1,8 +1,8 @@
-"""Reads a page of tasks that Label Studio fails to show because of something that one annotation holds.
+"""Reads a page of tasks that Label Studio fails to show because of something that one annotation or prediction holds.
 
 Label Studio stores an infinite time of work or half of a Unicode character, and from then on answers 500 to every list
-of tasks with that annotation. So a page that fails is read in ever smaller parts, and the task that remains without the
-fields that may be to blame, and its results one by one. Only the annotation that cannot be shown is lost.
+of tasks with that annotation or prediction. So a page that fails is read in ever smaller parts, and the task that
+remains without the fields that may be to blame, and its results one by one. Only what cannot be shown is lost.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from .retries import MAX_TRIES
 
 PARTS = 10  # in which a page is read again
 FEW_TRIES = 2  # of requests that are expected to fail
+NESTED = ("annotations", "predictions")  # what tasks may be shown with
 BLAMED = (("lead_time",), ("lead_time", "result"), ("lead_time", "result", "data"))  # fields to leave out in turn
 UNREADABLE = "unreadable"  # stands for a result that cannot be shown; a result is a list
 
@@ -26,14 +27,17 @@ class ReadPage(Protocol):
         """Return the number of all tasks, and those on a page, with the fields listed in `include`."""
 
 
+ResultOf = Callable[[str, int], object]  # one of NESTED, and an id → its result
+
+
 def read_page(
-    read: ReadPage, result_of: Callable[[int], object], include: str, page: int, size: int, tries: int = MAX_TRIES
+    read: ReadPage, result_of: ResultOf, include: str, page: int, size: int, tries: int = MAX_TRIES
 ) -> tuple[int, list[Json]]:
-    """Return the number of all tasks, and those on a page; `result_of` returns the result of an annotation."""
+    """Return the number of all tasks, and those on a page."""
     try:
         return read(include, page, size, tries)
     except BrokenAnswer:
-        if "annotations" not in include.split(","):
+        if not set(NESTED) & set(include.split(",")):
             raise
     if size == 1:
         return _read_task(read, result_of, include, page)
@@ -54,7 +58,7 @@ def read_page(
     return total, tasks
 
 
-def _read_task(read: ReadPage, result_of: Callable[[int], object], include: str, page: int) -> tuple[int, list[Json]]:
+def _read_task(read: ReadPage, result_of: ResultOf, include: str, page: int) -> tuple[int, list[Json]]:
     """Return one task without the fields that keep Label Studio from showing it."""
     for blamed in BLAMED[:-1]:
         with suppress(BrokenAnswer):
@@ -63,18 +67,19 @@ def _read_task(read: ReadPage, result_of: Callable[[int], object], include: str,
 
 
 def _read_without(
-    blamed: Sequence[str], read: ReadPage, result_of: Callable[[int], object], include: str, page: int, tries: int
+    blamed: Sequence[str], read: ReadPage, result_of: ResultOf, include: str, page: int, tries: int
 ) -> tuple[int, list[Json]]:
     fields = [field for field in include.split(",") if field not in blamed]
     total, tasks = read(",".join(fields), page, 1, tries)
     if "result" in blamed:
-        for annotation in (one for task in tasks for one in task.get("annotations") or ()):
-            annotation["result"] = _result(result_of, int(annotation["id"]))
+        for kind in NESTED:
+            for one in (one for task in tasks for one in task.get(kind) or ()):
+                one["result"] = _result(result_of, kind, int(one["id"]))
     return total, tasks
 
 
-def _result(result_of: Callable[[int], object], annotation: int) -> object:
+def _result(result_of: ResultOf, kind: str, number: int) -> object:
     try:
-        return result_of(annotation)
+        return result_of(kind, number)
     except (BrokenAnswer, NotFound):
         return UNREADABLE

@@ -50,15 +50,6 @@ def existing_predictions(studio: LabelStudio, project: int, ours: Collection[str
     return [ExistingPrediction.of(one) for one in studio.predictions(project) if one.model_version in ours]
 
 
-def predictions_on(studio: LabelStudio, project: int, tasks: Collection[int]) -> dict[int, list[Prediction]]:
-    """Task → all predictions on it, of some tasks."""
-    include = "id,predictions,model_version,result,score"
-    return {
-        int(task["id"]): [Prediction.from_json({"task": task["id"], **one}) for one in task["predictions"]]
-        for task in studio.tasks(project, tasks, include)
-    }
-
-
 def tampered(existing: Sequence[ExistingPrediction], known: Mapping[int, StoredPrediction]) -> list[int]:
     """Tasks whose prediction is not what we wrote."""
     before = {task: stored.digest for task, stored in known.items()}

@@ -19,7 +19,7 @@ from ..log import LOG, line
 from ..records import parse_time
 from ..store import mirror
 from ..store.forget import forget_project
-from ..store.gold import adopt_gold
+from ..store.gold import adopt_gold, adopt_tasks
 from ..store.mirror_facts import count_annotations, count_tasks, newest_change
 from .audit import Found, audit, check_people, complete_mirror
 from .context import Pace, PassContext
@@ -65,7 +65,7 @@ def pull(context: PassContext) -> Pulled:
 
 
 def _advance(context: PassContext, started: float) -> None:
-    """Move the time up to which the mirror has all changes, by Label Studio's own data.
+    """Move the time up to which the mirror has all changes, by Label Studio's own data; and new gold gets its tasks.
 
     When the pull started, Label Studio's clock was ahead of the newest change by at least as much as has passed on this
     machine since that change was first seen.
@@ -80,6 +80,7 @@ def _advance(context: PassContext, started: float) -> None:
             passed = timedelta(seconds=max(started - seen_at, 0.0))
             until = (newest_time + passed - IN_FLIGHT).strftime(TIME_FORMAT)
         mirror.set_pulled(connection, project, until=until, newest_change=newest, newest_seen_at=seen_at)
+        adopt_tasks(connection, project)
 
 
 def _is_audit_due(context: PassContext, since: str) -> bool:

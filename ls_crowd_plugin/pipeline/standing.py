@@ -17,7 +17,7 @@ from ..store.predictions import (
 )
 from ..store.project_settings import remember_settings
 from .context import Pace, PassContext
-from .existing import describe_tampering, existing_predictions, our_versions, predictions_on, tampered
+from .existing import describe_tampering, existing_predictions, our_versions, tampered
 from .plan import DesiredPrediction, ExistingPrediction, Plan, make_plan, only_urgent
 from .write import Written, settings_to_change
 
@@ -78,7 +78,7 @@ def read_standing(context: PassContext, tasks_read: frozenset[int], last: LastPa
 
 def _are_changed(context: PassContext, standing: Standing, tasks: frozenset[int]) -> bool:
     """Whether any of some tasks has other predictions of ours than we wrote."""
-    on_tasks = predictions_on(context.studio, context.project, tasks) if tasks else {}
+    on_tasks = context.studio.predictions_on(context.project, tasks) if tasks else {}
     for task in tasks:
         ours = [one for one in on_tasks.get(task, ()) if one.model_version in standing.versions]
         if [ExistingPrediction.of(one).digest for one in ours] != [standing.known[task].digest]:

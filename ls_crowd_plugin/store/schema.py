@@ -187,6 +187,13 @@ def _project_identity(connection: Connection) -> None:
     )
 
 
+def _task_identity(connection: Connection) -> None:
+    """Gold belongs to a task, which is an id and a creation time; the next pull fills the latter in."""
+    if not _has_column(connection, "crowd_gold", "task_created_at"):  # an earlier step creates the table as it is now
+        added = "ALTER TABLE crowd_gold ADD COLUMN task_created_at VARCHAR(40) DEFAULT '' NOT NULL"
+        _execute(connection, f"crowd_gold: {added}")
+
+
 def _queue_and_leases(connection: Connection) -> None:
     """The work list becomes the queue; its lease and the holding of a project become one lease in its own table."""
     renamed = {"put off": "deferred", "set aside": "parked", "nothing to do": "unchanged", "gone": "project_gone"}
@@ -219,7 +226,7 @@ def _version_table(name: str, tables: MetaData) -> Table:
 DATA_SCHEMA = Schema(
     data_tables,
     _version_table("crowd_schema", data_tables),
-    (_own_names, _task_texts, _plain_names, _project_identity),
+    (_own_names, _task_texts, _plain_names, _project_identity, _task_identity),
     frozenset({"annotation", "task", "written", "project", "trail", "gold", "setting_before"}),
     has_own_names=False,
 )

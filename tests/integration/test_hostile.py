@@ -6,7 +6,9 @@ import pytest
 import requests
 
 from ls_crowd_plugin.demo.server import Server
-from ls_crowd_plugin.labelstudio import Http
+from ls_crowd_plugin.errors import BrokenAnswer
+from ls_crowd_plugin.labelstudio import Http, LabelStudio
+from ls_crowd_plugin.pipeline.plan import VERSION
 from ls_crowd_plugin.store import Store
 from tests.support.studio import THREE_CONTROLS, Project, impatient, is_settled, make_project, people, sync_once
 
@@ -14,11 +16,13 @@ GOOD = {"mood": "glad", "stars": "3", "topics: sport": "yes", "topics: money": "
 CHOICE = '{{"from_name": "mood", "to_name": "text", "type": "choices", "value": {{"choices": ["sad"], "odd": {}}}}}'
 STARS = '{{"from_name": "stars", "to_name": "text", "type": "rating", "value": {{"rating": {}}}}}'
 
+HALF = r'"\ud800"'  # of a character
+
 HOSTILE = {  # name → entry, time of work, and whether the annotation is left out
     "a rating of a number with 400 digits": (STARS.format("1" + "0" * 400), "1.5", True),
     "a rating of a number with 4,000 digits": (STARS.format("9" * 4000), "1.5", True),
     "a null character": (CHOICE.format(r'"a\u0000b"'), "1.5", False),
-    "half of a character": (CHOICE.format(r'"\ud800"'), "1.5", True),
+    "half of a character": (CHOICE.format(HALF), "1.5", True),
     "an infinite time of work": (CHOICE.format("1"), "1e999", False),
     "a negative time of work": (CHOICE.format("1"), "-5", False),
     "lists in lists": (CHOICE.format("[" * 800 + "]" * 800), "1.5", False),
@@ -48,3 +52,22 @@ def test_a_hostile_annotation_stops_nothing(
     assert any("left out" in warning for warning in report.warnings) == is_left_out
     assert project.labels() == dict.fromkeys(project.tasks, GOOD)
     assert is_settled(http, project)
+
+
+def test_a_prediction_that_label_studio_cannot_show_stops_nothing(
+    project: Project, label_studio: Server, sqlite_store: Store
+) -> None:
+    http = impatient(label_studio.url, label_studio.key)
+    sync_once(http, sqlite_store, project)
+    body = f'{{"task": {project.tasks[0]}, "model_version": "other", "result": [{CHOICE.format(HALF)}]}}'
+    requests.post(  # it is stored although the answer is 500
+        f"{label_studio.url}/api/predictions/",
+        data=body.encode(),
+        headers={"Authorization": f"Token {label_studio.key}", "Content-Type": "application/json"},
+        timeout=60,
+    )
+    assert LabelStudio(http).versions(project.id) == {VERSION: 2, "other": 1}
+    with pytest.raises(BrokenAnswer):
+        http.get("/api/predictions/", project=project.id)
+    assert is_settled(http, project)  # by a database that knows nothing of our predictions
+    assert sync_once(http, sqlite_store, project, from_scratch=True).plan.is_empty

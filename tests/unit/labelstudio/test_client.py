@@ -6,6 +6,8 @@ import pytest
 
 from ls_crowd_plugin.errors import NotAllowed, NotFound, Rejected
 from ls_crowd_plugin.labelstudio import LabelStudio, Prediction, client
+from ls_crowd_plugin.labelstudio.retries import MAX_TRIES
+from ls_crowd_plugin.labelstudio.salvage import FEW_TRIES
 from tests.support.scripted_server import Reply, ScriptedServer
 
 
@@ -86,6 +88,18 @@ def test_a_project_is_read_into_its_facts(server: ScriptedServer, studio: LabelS
 def test_predictions_are_read_into_records(server: ScriptedServer, studio: LabelStudio) -> None:
     server.replies = [Reply(body=[{"id": 1, "task": 2, "model_version": "m", "score": 0.5, "result": []}])]
     assert studio.predictions(7) == [Prediction(1, 2, "m", 0.5, [])]
+
+
+def test_a_prediction_that_cannot_be_shown_hides_no_other(
+    server: ScriptedServer, studio: LabelStudio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "PAGE_SIZE", 1)
+    ours, broken = {"id": 1, "model_version": "m", "score": 0.5}, {"id": 2, "model_version": "x", "score": None}
+    without_results = Reply(body={"total": 1, "tasks": [{"id": 9, "predictions": [ours, broken]}]})
+    tries, few = [Reply(500)] * MAX_TRIES, [Reply(500)] * FEW_TRIES
+    one_by_one = [Reply(body={**ours, "result": [{"a": 1}]}), *tries]
+    server.replies = [*tries, *tries, *few, without_results, *one_by_one]
+    assert studio.predictions(7) == [Prediction(1, 9, "m", 0.5, [{"a": 1}]), Prediction(2, 9, "x", None, [])]
 
 
 def test_model_versions_are_counted_in_both_forms_of_the_answer(server: ScriptedServer, studio: LabelStudio) -> None:

@@ -271,3 +271,24 @@ class TestMissingProject:
         with memory_store.data.connect() as connection:
             gold = list_gold(connection, PROJECT)
         assert ([one.annotator for one in mirrored(memory_store)], gold) == ([6], {})
+
+    def test_gold_of_a_task_is_not_that_of_a_later_one_with_its_id(
+        self, studio: MemoryStudio, memory_store: Store
+    ) -> None:
+        pull_now(studio, memory_store)
+        with memory_store.data.begin() as connection:
+            add_gold(connection, PROJECT, {(1, "mood"): "bad", (2, "mood"): "bad"})
+        pull_now(studio, memory_store)
+        studio.delete_task(2)
+        studio.add_task(2)
+        studio.annotate(2, 6, "good")
+        pull_now(studio, memory_store)
+        with memory_store.data.begin() as connection:
+            left = list_gold(connection, PROJECT)
+            add_gold(connection, PROJECT, {(2, "mood"): "good"})
+        pull_now(studio, memory_store)
+        with memory_store.data.connect() as connection:
+            assert (left, list_gold(connection, PROJECT)) == (
+                {(1, "mood"): "bad"},
+                {(1, "mood"): "bad", (2, "mood"): "good"},
+            )

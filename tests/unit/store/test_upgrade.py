@@ -16,7 +16,7 @@ from sqlalchemy.engine import make_url
 
 from ls_crowd_plugin.records import LabelRegion, ProjectSummary, TrendPoint, Vote
 from ls_crowd_plugin.store import Store, duties, heartbeats, leases, mirror, open_store, queue, results, tallies
-from ls_crowd_plugin.store.gold import gold_table, list_gold
+from ls_crowd_plugin.store.gold import add_gold, gold_table, list_gold
 from ls_crowd_plugin.store.passes import get_last_pass
 from ls_crowd_plugin.store.predictions import read_predictions, read_task_meta, read_versions
 from ls_crowd_plugin.store.project_settings import read_settings_before
@@ -85,7 +85,7 @@ class TestData:
 
     def test_lets_gold_belong_to_the_project_that_was_mirrored(self, upgraded: Store) -> None:
         created_at = run(upgraded.data, lambda connection: connection.execute(select(gold_table)).one())
-        assert created_at.project_created_at == NOON
+        assert (created_at.project_created_at, created_at.task_created_at) == (NOON, "")
 
     def test_keeps_what_nobody_else_has(self, upgraded: Store) -> None:
         with upgraded.data.connect() as connection:
@@ -218,6 +218,17 @@ class TestEarlierVersions:
             project, tasks = mirror.get_project(connection, PROJECT), mirror.read_tasks(connection, PROJECT)
         assert project is not None
         assert (project.pulled_until, project.revision, tasks) == (None, 12, {})
+
+    def test_5_keeps_gold_which_the_next_pull_gives_to_the_tasks_that_are_there(self, database_url: str) -> None:
+        with open_store(database_url) as store:
+            run(store.data, add_gold, PROJECT, {(3, "mood"): "good"})
+            expected = layout(store)
+            with store.data.begin() as connection:
+                connection.execute(text("ALTER TABLE crowd_gold DROP COLUMN task_created_at"))
+                connection.execute(text("UPDATE crowd_schema SET version = 5"))
+        with open_store(database_url) as store:
+            assert run(store.data, list_gold, PROJECT) == {(3, "mood"): "good"}
+            assert layout(store) == expected
 
 
 def layout(store: Store) -> dict[str, object]:
