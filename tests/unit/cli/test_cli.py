@@ -75,6 +75,7 @@ def test_an_unexpected_error_is_one_sentence_and_a_traceback_only_on_request(
         assert sentence in error
 
 
+@pytest.mark.slow
 def test_a_reader_that_closes_the_pipe_is_not_a_failure(answers_csv: Path, tmp_path: Path) -> None:
     read_end, write_end = os.pipe()
     os.close(read_end)

@@ -90,6 +90,7 @@ class TestPathsOfAnnotators:
         config = config_of(OPEN_TREE).with_observed_labels(results)
         assert "kind: mine" not in {question.name for question in config.questions}
 
+    @pytest.mark.slow
     def test_that_only_one_person_chose_are_no_more_than_the_others_in_a_large_project(self) -> None:
         common = [["usual"], ["other"]]
         results = [(who, paths(*common)) for who in (1, 2)] * (MAX_RARE_ANSWERS // 2)

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from ls_crowd_plugin.pipeline.memory import limit_memory
 from ls_crowd_plugin.store import open_store
 from tests.support.memory_studio import MOOD_CONFIG, PROJECT, MemoryStudio, mood
@@ -53,6 +55,7 @@ def run_worker(tmp_path: Path, megabytes: int) -> tuple[dict[str, str | None], d
     return errors, waiting, small
 
 
+@pytest.mark.slow
 def test_a_project_that_needs_too_much_memory_is_parked_and_the_next_one_served(tmp_path: Path) -> None:
     errors, waiting, small = run_worker(tmp_path, LIMIT)
     assert errors[str(SMALL)] is None

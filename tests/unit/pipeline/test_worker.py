@@ -201,6 +201,7 @@ class TestFailures:
         assert not worker.step()
         assert "internal error in the worker" in log.text
 
+    @pytest.mark.slow
     def test_of_the_database_show_as_a_problem_and_the_worker_goes_on(
         self, memory_store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -105,6 +105,7 @@ class TestConnectionsThatWait:
             assert closed == sorted(closed, reverse=True)
             assert sum(closed) <= 12
 
+    @pytest.mark.slow
     def test_are_closed_after_a_time_though_they_send_a_byte_now_and_then(self) -> None:
         with running(seconds=1) as port, contextlib.ExitStack() as opened:
             slow = connect(port, HALVES["half of the headers"], opened)
@@ -116,6 +117,7 @@ class TestConnectionsThatWait:
                 time.sleep(0.1)
             assert time.monotonic() - started > 0.9
 
+    @pytest.mark.slow
     def test_are_not_closed_while_they_bring_requests(self) -> None:
         with running(seconds=1) as port:
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
