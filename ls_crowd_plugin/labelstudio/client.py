@@ -59,21 +59,25 @@ class LabelStudio:
             page += 1
 
     def task_pages(
-        self,
-        project: int,
-        since: str | None = None,
-        *,
-        with_data: bool = False,
-        on_progress: OnProgress | None = None,
+        self, project: int, *, with_data: bool = False, on_progress: OnProgress | None = None
     ) -> Iterator[list[Json]]:
-        """Yield pages of tasks with their annotations: all tasks, or those changed after `since`.
+        """Yield pages of all tasks with their annotations.
 
         No page contains a task twice, but if tasks are deleted meanwhile, a later page may repeat tasks of an earlier
         one. `on_progress(done, total)` is called after each page.
         """
         include = f"{TASK_FIELDS},data" if with_data else TASK_FIELDS
-        query = {} if since is None else _changed_after(since)
-        return self._task_pages(project, include, "all", query, on_progress)
+        return self._task_pages(project, include, "all", {}, on_progress)
+
+    def changed_tasks(self, project: int, since: str, limit: int, *, with_data: bool = False) -> tuple[int, list[Json]]:
+        """Return the number of tasks changed after a time, and up to `limit` of them with their annotations; takes a
+        single request."""
+        include = f"{TASK_FIELDS},data" if with_data else TASK_FIELDS
+
+        def read(include: str, page: int, size: int, tries: int) -> tuple[int, list[Json]]:
+            return self._task_page(project, include, "all", _changed_after(since), page, size, tries)
+
+        return read_page(read, self._result, include, 1, limit)
 
     def tasks(self, project: int, ids: Collection[int], include: str) -> list[Json]:
         """Return the tasks with these ids, with the fields listed in `include`."""
@@ -85,10 +89,12 @@ class LabelStudio:
                 found |= {int(task["id"]): task for task in page}
         return list(found.values())
 
-    def listed_tasks(self, project: int, *, with_data: bool = False) -> Iterator[Json]:
-        """Yield all tasks without their annotations, which is much faster; a task may come twice."""
+    def listed_tasks(self, project: int, since: str | None = None, *, with_data: bool = False) -> Iterator[Json]:
+        """Yield tasks without their annotations, which is much faster: all, or those changed after `since`; a task may
+        come twice."""
         include = f"{LISTED_FIELDS},data" if with_data else LISTED_FIELDS
-        return (task for page in self._task_pages(project, include, "task_only", {}) for task in page)
+        query = {} if since is None else _changed_after(since)
+        return (task for page in self._task_pages(project, include, "task_only", query) for task in page)
 
     def author(self, annotation: int) -> int | None:
         """Return who is the author of an annotation; None if there is none, or no such annotation."""

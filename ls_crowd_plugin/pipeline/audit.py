@@ -29,10 +29,12 @@ class Found:
     tasks: frozenset[int] = frozenset()  # that were read
     annotations_changed: int = 0
     tasks_gone: int = 0
+    newest: str = ""  # when the newest change was made that Label Studio told of
 
     def __add__(self, other: Found) -> Found:
         changed = self.annotations_changed + other.annotations_changed
-        return Found(self.tasks | other.tasks, changed, self.tasks_gone + other.tasks_gone)
+        newest = max(self.newest, other.newest)
+        return Found(self.tasks | other.tasks, changed, self.tasks_gone + other.tasks_gone, newest)
 
 
 def complete_mirror(context: PassContext, reading: Reading, task_ids: Collection[int]) -> Found:
@@ -49,23 +51,35 @@ def complete_mirror(context: PassContext, reading: Reading, task_ids: Collection
 def audit(context: PassContext, reading: Reading) -> Found:
     """Make the mirror equal to Label Studio by reading the tasks that differ from their listing."""
     project = context.project
-    listed = {
-        stamped.id: stamped.stamp
-        for task in context.studio.listed_tasks(project, with_data=reading.with_data)
-        for stamped, _ in [parse_task(task, reading)]
-    }
+    listed = _list(context, reading)
     with context.store.data.connect() as connection:
         mirrored = read_stamps(connection, project)
         with_copies = read_tasks_with_copies(connection, project)
     gone = mirrored.keys() - listed.keys()
     with context.transaction() as connection:
         mirror.drop_tasks(connection, project, gone, reading.noticed)
-    differing = {task for task, stamp in listed.items() if mirrored.get(task) != stamp}
+    differing = {task for task, stamped in listed.items() if mirrored.get(task) != stamped.stamp}
     differing |= with_copies & listed.keys()  # Label Studio forgets what they were copied from when that is deleted
-    found = _read(context, reading, sorted(differing))
+    found = read_by_ids(context, reading, sorted(differing))
     with context.transaction() as connection:
         mirror.set_audited(connection, project, time.time())
     return found + Found(tasks_gone=len(gone))
+
+
+def read_differing(context: PassContext, reading: Reading, since: str) -> Found:
+    """Read those of the tasks changed after a time that differ from their listing."""
+    listed = _list(context, reading, since)
+    with context.store.data.connect() as connection:
+        mirrored = read_stamps(connection, context.project)
+    differing = sorted(task for task, stamped in listed.items() if mirrored.get(task) != stamped.stamp)
+    newest = max((stamped.updated_at for stamped in listed.values()), default="")
+    return read_by_ids(context, reading, differing) + Found(newest=newest)
+
+
+def _list(context: PassContext, reading: Reading, since: str | None = None) -> dict[int, mirror.Task]:
+    """Tasks by id as they are listed: all, or those changed after a time."""
+    listed = context.studio.listed_tasks(context.project, since, with_data=reading.with_data)
+    return {task.id: task for task, _ in (parse_task(one, reading) for one in listed)}
 
 
 def check_people(context: PassContext, reading: Reading) -> Found:
@@ -80,10 +94,10 @@ def check_people(context: PassContext, reading: Reading) -> Found:
         missing = sorted(annotators.keys() - users.keys()) if users else []
         deleted = [who for who in missing if context.studio.author(annotators[who]) != who]
         tasks = read_tasks_of(connection, project, deleted)
-    return _read(context, reading, sorted(tasks))
+    return read_by_ids(context, reading, sorted(tasks))
 
 
-def _read(context: PassContext, reading: Reading, task_ids: list[int]) -> Found:
+def read_by_ids(context: PassContext, reading: Reading, task_ids: list[int]) -> Found:
     """Mirror some tasks."""
     include = f"{TASK_FIELDS},data" if reading.with_data else TASK_FIELDS
     report = context.progress("pull")

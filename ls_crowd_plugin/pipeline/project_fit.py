@@ -118,7 +118,7 @@ class ProjectFit:
         drawn = {score.annotator: score for score in self._drawn.scores}
         return {annotator: _judge_by_drawn(score, drawn.get(annotator)) for annotator, score in merged.items()}
 
-    @property
+    @cached_property
     def method(self) -> str:
         return _join(fit.facts["method"] for fit in self._fits)
 

@@ -21,11 +21,12 @@ from ..store import mirror
 from ..store.forget import forget_project
 from ..store.gold import adopt_gold, adopt_tasks
 from ..store.mirror_facts import count_annotations, count_tasks, newest_change
-from .audit import Found, audit, check_people, complete_mirror
+from .audit import Found, audit, check_people, complete_mirror, read_differing
 from .context import Pace, PassContext
 from .task_reading import Reading, TextField, parse_task
 
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"  # the only form that Label Studio's filters read
+FEW_TASKS = 100  # that are read with their annotations in one request
 IN_FLIGHT = timedelta(seconds=20)  # a change may become visible this much later than the time it carries
 
 
@@ -48,14 +49,16 @@ def pull(context: PassContext) -> Pulled:
     facts, started = _project_facts(context), time.time()
     noticed = context.studio.server_time().strftime(TIME_FORMAT)
     reading = Reading(context.recipe.gold_field, _text_fields(read_config(facts.label_config)), noticed)
-    since = _prepare(context, facts, reading)
-    found = _read(context, reading, since)
-    if since is None:
+    before = _prepare(context, facts, reading)
+    since = None if before is None else before.pulled_until
+    if before is None or since is None or context.flags.from_scratch:
+        found = _read_all(context, reading)
         found += complete_mirror(context, reading, found.tasks)
-    elif not _counts_agree(context, facts):
-        facts = context.studio.project(context.project)  # people work: the counts may be older than the tasks
-    if since is not None:
-        is_due = _is_audit_due(context, since)
+    else:
+        found = _read_changed(context, reading, since)
+        if not _counts_agree(context, facts):
+            facts = context.studio.project(context.project)  # people work: the counts may be older than the tasks
+        is_due = _is_audit_due(context, before, since, found.newest)
         if is_due or not _counts_agree(context, facts):
             found += audit(context, reading)
         if is_due or context.flags.pace is Pace.AT_ONCE:
@@ -83,19 +86,17 @@ def _advance(context: PassContext, started: float) -> None:
         adopt_tasks(connection, project)
 
 
-def _is_audit_due(context: PassContext, since: str) -> bool:
+def _is_audit_due(context: PassContext, before: mirror.MirroredProject, since: str, newest_read: str) -> bool:
     """Whether the last audit is too old, or times do not tell what is new: if the newest change has vanished, Label
     Studio was restored from a backup; if it lies in the future, Label Studio's clock was set back."""
-    with context.store.data.connect() as connection:
-        mirrored = mirror.get_project(connection, context.project)
-    if mirrored is None or not 0 <= time.time() - mirrored.audited_at < context.flags.audit_seconds:
+    if not 0 <= time.time() - before.audited_at < context.flags.audit_seconds:
         return True
     if context.flags.pace is not Pace.LIVE and context.recipe.uses_task_data:  # which may change without a trace
         return True
     if since > context.studio.server_time().strftime(TIME_FORMAT):
         return True
-    newest = parse_time(mirrored.newest_change or "")
-    if newest is None:
+    newest = parse_time(before.newest_change or "")
+    if newest is None or newest_read >= (before.newest_change or ""):
         return False
     just_before = (newest - timedelta(milliseconds=1)).strftime(TIME_FORMAT)
     return not context.studio.changed_since(context.project, just_before)
@@ -138,8 +139,8 @@ def _text_fields(config: Config) -> dict[str, TextField]:
     return {name: TextField(field, name in marked) for name, field in config.objects.items()}
 
 
-def _prepare(context: PassContext, facts: ProjectFacts, reading: Reading) -> str | None:
-    """Save the project's facts; return the time after which changes have to be read, None for all tasks."""
+def _prepare(context: PassContext, facts: ProjectFacts, reading: Reading) -> mirror.MirroredProject | None:
+    """Save the project's facts; return what is mirrored of it."""
     texts = {name: [text.name, text.whole] for name, text in reading.texts.items()}
     pull_rule = json.dumps([reading.gold_field, texts, *_required_annotators_rule(facts)])
     with context.transaction() as connection:
@@ -152,8 +153,7 @@ def _prepare(context: PassContext, facts: ProjectFacts, reading: Reading) -> str
             pull_rule=pull_rule,
         )
         adopt_gold(connection, context.project, facts.created_at)
-        mirrored = mirror.get_project(connection, context.project)
-    return None if mirrored is None or context.flags.from_scratch else mirrored.pulled_until
+        return mirror.get_project(connection, context.project)
 
 
 def _required_annotators_rule(facts: ProjectFacts) -> list[float | None]:
@@ -163,14 +163,26 @@ def _required_annotators_rule(facts: ProjectFacts) -> list[float | None]:
     return [facts.maximum_annotations, cohort, facts.task_number if cohort != 100 else None]
 
 
-def _read(context: PassContext, reading: Reading, since: str | None) -> Found:
+def _read_changed(context: PassContext, reading: Reading, since: str) -> Found:
     """Mirror the tasks changed after `since`.
 
-    The next page is fetched while one is stored.
+    Those that are in the mirror are read again, in case more of a change has become visible. But where they are many,
+    as after an import, only those that differ from their listing: the others would cost Label Studio many seconds.
     """
-    pages = context.studio.task_pages(
-        context.project, since, with_data=reading.with_data, on_progress=context.progress("pull")
-    )
+    total, tasks = context.studio.changed_tasks(context.project, since, FEW_TASKS, with_data=reading.with_data)
+    if total > FEW_TASKS:
+        return read_differing(context, reading, since)
+    with context.transaction() as connection:
+        parsed = [parse_task(task, reading) for task in tasks]
+        changed = mirror.replace_tasks(connection, context.project, parsed, reading.noticed)
+    newest = max((task.updated_at for task, _ in parsed), default="")
+    return Found(frozenset(task.id for task, _ in parsed), changed, newest=newest)
+
+
+def _read_all(context: PassContext, reading: Reading) -> Found:
+    """Mirror all tasks. The next page is fetched while one is stored."""
+    on_progress = context.progress("pull")
+    pages = context.studio.task_pages(context.project, with_data=reading.with_data, on_progress=on_progress)
     found = Found()
     with ThreadPoolExecutor(max_workers=1) as ahead:
         coming = ahead.submit(next, pages, None)

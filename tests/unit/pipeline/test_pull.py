@@ -9,6 +9,7 @@ from sqlalchemy import select
 
 from ls_crowd_plugin.errors import EndPass, LeaseLost, NotFound
 from ls_crowd_plugin.labelstudio import client
+from ls_crowd_plugin.pipeline import pull as pull_module
 from ls_crowd_plugin.pipeline.context import RunFlags
 from ls_crowd_plugin.pipeline.pull import IN_FLIGHT, TIME_FORMAT, Pulled, pull
 from ls_crowd_plugin.recipe import Recipe
@@ -71,6 +72,15 @@ class TestPull:
         pull_now(studio, memory_store)
         again = pull_now(studio, memory_store)
         assert (again.tasks, labels(memory_store)[2]) == (frozenset({2}), "good")
+
+    def test_does_not_read_an_import_again_that_has_just_been_read(
+        self, studio: MemoryStudio, memory_store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(pull_module, "FEW_TASKS", 1)
+        pull_now(studio, memory_store)
+        studio.annotate(2, 6, "good")
+        again = pull_now(studio, memory_store)
+        assert (again.tasks, again.annotations_changed, len(mirrored(memory_store))) == (frozenset({2}), 1, 3)
 
     def test_finds_a_deleted_annotation(self, studio: MemoryStudio, memory_store: Store) -> None:
         pull_now(studio, memory_store)
