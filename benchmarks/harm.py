@@ -14,6 +14,7 @@ import argparse
 import tempfile
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -64,12 +65,13 @@ def main() -> None:
             _connect(http, service, crowd.large)
             assert service.event(crowd.large) == 202
             service.wait_until_idle()
-            before = _written(service)
+            before = service.metrics()
             crowd.work(with_it, options.seconds)
-            written = _written(service) - before
+            after = service.metrics()
             service.stop()
             crowd.work(without, options.seconds / 2)
-            _print(options.seconds, without, with_it, written)
+            _print(options.seconds, without, with_it, _written(after) - _written(before))
+            _print_stages(before, after)
             service.start()
             started = time.monotonic()
             is_equal = _wait_until_equal(http, service, crowd.large, options.settle)
@@ -201,8 +203,7 @@ def _connect(http: Http, service: Service, project: int) -> None:
     http.post("/api/webhooks/", body)
 
 
-def _written(service: Service) -> int:
-    metrics = service.metrics()
+def _written(metrics: Mapping[str, float]) -> int:
     return int(sum(value for name, value in metrics.items() if name.startswith("ls_crowd_predictions_total")))
 
 
@@ -212,7 +213,7 @@ def _wait_until_equal(http: Http, service: Service, project: int, settle: int) -
     time.sleep(settle + 2.0)
     service.wait_until_idle()
     while time.monotonic() < until:
-        with open_store("sqlite:///:memory:") as store:
+        with tempfile.TemporaryDirectory() as folder, open_store(f"sqlite:///{folder}/fresh.db") as store:
             report = one_pass(http, store, project, Recipe(), RunFlags(dry_run=True))
         if report.plan.is_empty:
             return True
@@ -233,6 +234,18 @@ def _print(seconds: int, without: Times, with_it: Times, written: int) -> None:
     rows.append(("answers whose consensus was seen", None, len(with_it.consensus), None, with_it.answers))
     rows.append(("predictions written per answer", None, written / max(with_it.answers, 1), None, 10.0))
     print_table(f"{seconds} s of work", ("what", "without", "with", "ratio", "wanted"), rows, digits=2)
+
+
+def _print_stages(before: Mapping[str, float], after: Mapping[str, float]) -> None:
+    """Print what the passes consisted of."""
+    rows: list[tuple[Cell, ...]] = []
+    for name, total in after.items():
+        if name.startswith("ls_crowd_pass_seconds_total"):
+            runs = name.replace("seconds", "stages")
+            number = after[runs] - before.get(runs, 0.0)
+            seconds = total - before.get(name, 0.0)
+            rows.append((name.partition('"')[2].rstrip('"}'), number, seconds / max(number, 1.0)))
+    print_table("Passes meanwhile", ("stage", "number", "mean, s"), rows, digits=2)
 
 
 if __name__ == "__main__":

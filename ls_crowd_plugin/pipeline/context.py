@@ -60,6 +60,7 @@ class PassContext:
     flags: RunFlags = field(default_factory=RunFlags)
     on_progress: OnProgress = lambda *_: None
     checkpoint: Checkpoint = _never
+    is_superseded: Callable[[], bool] = lambda: False  # whether the next pass is due already
     seconds: dict[str, float] = field(default_factory=dict)  # stage → how long it took
 
     @contextmanager

@@ -13,7 +13,7 @@ from ..labelstudio import ProjectFacts
 from ..labelstudio.validation import explain_rejection
 from ..records import ProjectSummary
 from ..store.passes import LastPass, get_last_pass, save_last_pass
-from ..store.results import forget_results, save_results
+from ..store.results import forget_results, get_results_age, save_results
 from ..store.users import read_names, save_users
 from .annotator_records import annotator_records
 from .context import Pace, PassContext
@@ -32,6 +32,7 @@ from .usable import summarise
 from .write import Written, settings_to_change, write
 
 MAX_PLANS = 4  # in one pass, if requests are interrupted or tasks are deleted meanwhile
+RESULTS_SECONDS = 15.0  # how old the dashboard's results may get while one pass follows another
 OUTAGE_PAUSE = 60.0  # longest pause before a retry when Label Studio failed
 
 
@@ -90,15 +91,17 @@ def _run(context: PassContext) -> Outcome:
     with context.timed("results"):
         if written.ended_by is not None and written.ended_by.kind == Kind.STOPPED:
             raise written.ended_by
-        if not takes_long:
+        is_stored = takes_long or not _results_can_wait(context)
+        if is_stored and not takes_long:
             _save_results(context, inputs, fit, summary)
+        if not written.refused:
+            covered = current if is_stored and written.ended_by is None else ""  # the next pass has to do the rest
+            last = LastPass(covered, plan.version, summary, standing.verified_at, not plan.deferred)
+            with context.transaction() as connection:
+                save_last_pass(connection, context.project, last)
         if written.ended_by is not None:
             kind = Kind(written.ended_by.kind)
             return Outcome(kind, str(written.ended_by), replace(report, written=written))
-        if not written.refused:
-            last = LastPass(current, plan.version, summary, standing.verified_at, not plan.deferred)
-            with context.transaction() as connection:
-                save_last_pass(connection, context.project, last)
         _save_names(context, fit)
     warnings = [*report.warnings, *_refused(facts, desired, plan, written)]
     report = replace(report, written=written, warnings=warnings)
@@ -213,6 +216,14 @@ def _with_task_meta(context: PassContext, report: PassReport, standing: Standing
         touched = report.pulled.tasks if standing.found is None else None
         copied = copy_task_meta(context, report.pulled.facts, {*standing.versions, report.plan.version}, touched)
         return replace(report, copied=copied)
+
+
+def _results_can_wait(context: PassContext) -> bool:
+    """Whether the next pass, which is due already, can store what the dashboard shows: people wait for labels first."""
+    if context.flags.pace is not Pace.LIVE or not context.is_superseded():
+        return False
+    with context.store.data.connect() as connection:
+        return get_results_age(connection, context.project) < RESULTS_SECONDS
 
 
 def _save_results(context: PassContext, inputs: Inputs, fit: ProjectFit, summary: ProjectSummary) -> None:

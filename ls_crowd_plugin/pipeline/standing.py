@@ -134,12 +134,14 @@ def begin_writing(context: PassContext, facts: ProjectFacts, plan: Plan) -> None
 
 def end_writing(context: PassContext, plan: Plan, standing: Standing, written: Written) -> None:
     """Remember what Label Studio holds now."""
+    is_known = standing.found is None and not plan.retire  # what the plan does not touch
+    touched = plan.tasks
     before = {
         one.task: one.stored(standing.known[one.task].basis if one.task in standing.known else "")
         for one in standing.existing
-        if one.version == plan.version
+        if one.version == plan.version and (not is_known or one.task in touched)
     }
     after = {**before, **written.stored}
     with context.transaction() as connection:
-        forget_predictions(connection, context.project)
+        forget_predictions(connection, context.project, sorted(touched | after.keys()) if is_known else None)
         save_predictions(connection, context.project, [one for one in after.values() if one is not None])

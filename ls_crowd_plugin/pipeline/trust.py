@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cached_property
 
 from ..records import parse_time
 from ..store import Annotation
@@ -31,7 +32,7 @@ class Trust:
     task_created_at: Mapping[int, str] = field(default_factory=dict)
     names: Mapping[int, str] = field(default_factory=dict)  # of users
 
-    @property
+    @cached_property
     def trusted(self) -> frozenset[int]:
         return self.experts | ({self.owner} if self.owner is not None else frozenset())
 

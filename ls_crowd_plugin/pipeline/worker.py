@@ -30,7 +30,8 @@ from .project_pass import OUTAGE_PAUSE, run_pass
 from .upkeep import confirm_candidates, shorten_trail
 
 IDLE_SECONDS = 0.1  # how soon an idle worker notices that something is due
-WRITING_SECONDS = 3.0  # a pass may change predictions for this long before a newer request ends it
+WRITING_SECONDS = 1.0  # a pass may change predictions for this long before a newer request ends it
+LOOK_SECONDS = 0.5  # how often it looks for one
 STOP_SECONDS = 20.0  # how long a pass may continue after the worker was told to stop
 TRAIL_LOOK_SECONDS = 600.0  # how often a worker asks whether it is time to shorten the trail
 TRIES = 3  # to tell the database what became of a pass
@@ -203,6 +204,7 @@ class Worker:
         self._try("update the tallies", lambda connection: tallies.add(connection, amounts))
 
     def _run(self, claim: Claim, held: HeldLease, run: str) -> Outcome:
+        checkpoint = _WorkerCheckpoint(self, claim, held)
         context = PassContext(
             self.studio,
             self.store,
@@ -210,7 +212,8 @@ class Worker:
             self.recipe,
             claim.lease,
             replace(self.flags, pace=self._pace(claim)),
-            checkpoint=_WorkerCheckpoint(self, claim, held),
+            checkpoint=checkpoint,
+            is_superseded=checkpoint.is_superseded,
         )
         outcome = None
         try:
@@ -309,11 +312,15 @@ class _WorkerCheckpoint:
             return
         now = time.monotonic()
         self._writing_since = self._writing_since or now
-        if now - self._writing_since > WRITING_SECONDS and now - self._looked_at > 1.0:
+        if now - self._writing_since > WRITING_SECONDS and now - self._looked_at > LOOK_SECONDS:
             self._looked_at = now
-            with self._worker.store.work.connect() as connection:
-                if queue.has_newer_request(connection, self._claim):
-                    raise EndPass("superseded")
+            if self.is_superseded():
+                raise EndPass("superseded")
+
+    def is_superseded(self) -> bool:
+        """Whether a newer request is due."""
+        with self._worker.store.work.connect() as connection:
+            return queue.has_newer_request(connection, self._claim)
 
 
 def _database_problem(error: SQLAlchemyError) -> str:

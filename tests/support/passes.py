@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ls_crowd_plugin.pipeline.context import Checkpoint, OnProgress, PassContext, RunFlags
@@ -28,11 +28,13 @@ def make_context(
     flags: RunFlags | None = None,
     on_progress: OnProgress = lambda *_: None,
     checkpoint: Checkpoint = _never,
+    is_superseded: Callable[[], bool] = lambda: False,
     token: int = 1,
 ) -> PassContext:
     """The context of a pass with a lease that nobody else knows of."""
     lease = Lease(PROJECT, "test", token)
-    return PassContext(studio, store, PROJECT, recipe, lease, flags or RunFlags(), on_progress, checkpoint)
+    flags = flags or RunFlags()
+    return PassContext(studio, store, PROJECT, recipe, lease, flags, on_progress, checkpoint, is_superseded)
 
 
 def pass_over(studio: MemoryStudio, store: Store, **options: Any) -> Outcome:

@@ -7,7 +7,7 @@ from sqlalchemy.exc import OperationalError
 
 from ls_crowd_plugin.errors import EndPass, LabelStudioError, NotAllowed, Unreachable
 from ls_crowd_plugin.pipeline import project_pass
-from ls_crowd_plugin.pipeline.context import RunFlags
+from ls_crowd_plugin.pipeline.context import Pace, RunFlags
 from ls_crowd_plugin.pipeline.outcome import Kind
 from ls_crowd_plugin.pipeline.plan import VERSION
 from ls_crowd_plugin.pipeline.project_pass import OUTAGE_PAUSE
@@ -18,7 +18,7 @@ from ls_crowd_plugin.store.passes import get_last_pass
 from ls_crowd_plugin.store.predictions import read_predictions
 from ls_crowd_plugin.store.project_settings import read_settings_before
 from ls_crowd_plugin.store.queue import LONGEST_PAUSE
-from ls_crowd_plugin.store.results import load_results
+from ls_crowd_plugin.store.results import load_labels, load_results
 from tests.support.memory_studio import PROJECT, MemoryStudio
 from tests.support.passes import PLURALITY, agreed_studio, change_minds, pass_over, report_of_pass
 from tests.support.predictions import FEW, SHOWN
@@ -221,3 +221,37 @@ class TestDryRun:
         pass_over(studio, memory_store, recipe=PLURALITY)
         outcome = pass_over(studio, memory_store, recipe=PLURALITY, flags=RunFlags(dry_run=True))
         assert (outcome.kind, studio.writes) == (Kind.UNCHANGED, [])
+
+
+class TestResults:
+    LIVE = RunFlags(pace=Pace.LIVE)
+
+    def labels_shown(self, store: Store) -> dict[int, list[str]]:
+        """Task → its label on the dashboard."""
+        with store.data.connect() as connection:
+            return {
+                task: [one.label for one in labels] for task, labels in load_labels(connection, PROJECT, FEW).items()
+            }
+
+    def test_wait_for_the_next_pass_that_is_due_already(self, memory_store: Store) -> None:
+        studio = agreed_studio(FEW)
+        pass_over(studio, memory_store)
+        before = self.labels_shown(memory_store)
+        change_minds(studio, FEW[0])
+        outcome = pass_over(studio, memory_store, flags=self.LIVE, is_superseded=lambda: True)
+        assert (outcome.kind, self.labels_shown(memory_store)) == (Kind.DONE, before)
+        assert studio.labels()[FEW[0]] != before[FEW[0]]
+        assert pass_over(studio, memory_store, flags=self.LIVE).kind is Kind.DONE  # although nothing has changed
+        assert self.labels_shown(memory_store) == studio.labels()
+        assert pass_over(studio, memory_store, flags=self.LIVE).kind is Kind.UNCHANGED
+
+    @pytest.mark.parametrize(("flags", "seconds"), [(LIVE, 0.0), (RunFlags(), 15.0)], ids=["old", "at once"])
+    def test_do_not_wait_if_they_are_old_or_a_person_waits(
+        self, flags: RunFlags, seconds: float, memory_store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(project_pass, "RESULTS_SECONDS", seconds)
+        studio = agreed_studio(FEW)
+        pass_over(studio, memory_store)
+        change_minds(studio, FEW[0])
+        pass_over(studio, memory_store, flags=flags, is_superseded=lambda: True)
+        assert self.labels_shown(memory_store) == studio.labels()

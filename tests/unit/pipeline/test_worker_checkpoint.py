@@ -11,7 +11,7 @@ from ls_crowd_plugin.pipeline import project_pass
 from ls_crowd_plugin.pipeline import worker as worker_module
 from ls_crowd_plugin.pipeline.context import PassContext
 from ls_crowd_plugin.pipeline.outcome import Kind, Outcome
-from ls_crowd_plugin.pipeline.worker import STOP_SECONDS, WRITING_SECONDS, Worker
+from ls_crowd_plugin.pipeline.worker import LOOK_SECONDS, STOP_SECONDS, WRITING_SECONDS, Worker
 from ls_crowd_plugin.store import Store, leases
 from ls_crowd_plugin.store.leases import lease_table
 from tests.support.memory_studio import PROJECT, MemoryStudio
@@ -139,13 +139,11 @@ class TestNewerRequest:
 
         assert outcome_of(worker, monkeypatch, during) == "done"
 
-    def test_is_looked_for_once_in_a_second(
-        self, worker: Worker, clock: Clock, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_is_looked_for_now_and_then(self, worker: Worker, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
         def during(context: PassContext) -> None:
             self.write_for(clock, context, WRITING_SECONDS + 0.1)  # looks, and finds nothing
             enqueue(worker.store)
-            clock.now += 0.9
+            clock.now += LOOK_SECONDS - 0.1
             context.checkpoint(rest_can_wait=True)
             clock.now += 0.2
             with pytest.raises(EndPass):
