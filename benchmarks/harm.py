@@ -115,7 +115,7 @@ class _Crowd:
 
     def work(self, times: Times, seconds: float) -> None:
         """Answer in both projects, and look at predictions at a steady rate."""
-        start, waiting = time.monotonic() + 1.0, _Waiting(self._http, times)
+        start, waiting = time.monotonic() + 1.0, _Waiting(self._http, self.large, times)
         looking = threading.Thread(target=waiting.look, args=(start + seconds,))
         threads = [
             looking,
@@ -154,28 +154,24 @@ class _Crowd:
 class _Waiting:
     """Submitted tasks, and until when their prediction counts one answer less."""
 
-    def __init__(self, http: Http, times: Times) -> None:
+    def __init__(self, http: Http, project: int, times: Times) -> None:
         self.submitted: dict[int, float] = {}
-        self._http, self._times = Http(http.url, http._key), times
+        self._studio, self._project, self._times = LabelStudio(Http(http.url, http._key)), project, times
 
     def look(self, until: float) -> None:
-        """Look at one submitted task after another, at the same rate whether or not there is a prediction."""
+        """Look at the submitted tasks, at the same rate whether or not there is a prediction."""
         shown: set[int] = set()
         while time.monotonic() < until + 15.0:
             started = time.monotonic()
             left = [task for task in self.submitted if task not in shown]
             if not left and started > until:
                 return
-            for task in left[:1] or list(self.submitted)[:1]:
-                answers = [
-                    prediction["result"][0]["meta"]["crowd"]["answers"]
-                    for prediction in self._http.get("/api/predictions/", task=task)
-                ]
+            looked_at = left or list(self.submitted)[:1]
+            for task, predictions in self._studio.predictions_on(self._project, looked_at).items():
+                answers = [one.result[0]["meta"]["crowd"]["answers"] for one in predictions]
                 if task in left and any(number > PER_TASK for number in answers):
                     self._times.consensus.append(time.monotonic() - self.submitted[task])
                     shown.add(task)
-                elif task in left:  # behind the others
-                    self.submitted[task] = self.submitted.pop(task)
             time.sleep(max(POLL - (time.monotonic() - started), 0.0))
 
 

@@ -17,7 +17,7 @@ from .plan import DesiredPrediction, Plan, should_import
 
 # How long to wait after a request, as a multiple of the time it took: the busier Label Studio is with people's work,
 # the longer that is.
-PAUSES = {Pace.AT_ONCE: 0.0, Pace.LIVE: 2.0, Pace.SETTLE: 2.0}
+PAUSES = {Pace.AT_ONCE: 0.0, Pace.LIVE: 1.0, Pace.SETTLE: 2.0}
 MAX_PAUSE = 5.0  # seconds
 
 
