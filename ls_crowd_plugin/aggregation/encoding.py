@@ -28,7 +28,8 @@ def encode_answers(
     """Build the answer table from equally long columns.
 
     If an annotator answered an item several times, the last answer counts. Apart from that, the order of the rows does
-    not matter. `everybody` names annotators who belong to the table although they may have given no answer. `ordered` says which questions have ordered labels.
+    not matter. `everybody` names annotators who belong to the table although they may have given no answer. `ordered`
+    says which questions have ordered labels.
     """
     _check_lengths(tasks, annotators, labels, questions)
     rows = _encode_rows(tasks, annotators, labels, gold or {}, label_set, questions, everybody)

@@ -15,7 +15,7 @@ import numpy as np
 from .answers import Answers
 from .fit import Fit
 from .habits import fit_habits, habits_fit_in_memory
-from .ordered import fit_ordered
+from .ordered import fit_ordered, ordered_fits_in_memory
 from .paper import fit_paper
 from .skill import fit_skill
 from .types import FitProgress
@@ -82,7 +82,7 @@ def _ordered(grades: int, description: str) -> Form:
         partial(fit_ordered, grades=grades),
         family="ordered",
         all_labels=True,
-        fits_in_memory=partial(habits_fit_in_memory, grades=grades),
+        fits_in_memory=partial(ordered_fits_in_memory, grades=grades),
         applies=_something_is_ordered if grades == 1 else _something_else_is_not_ordered,
     )
 

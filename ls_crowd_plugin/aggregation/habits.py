@@ -39,9 +39,7 @@ def fit_habits(answers: Answers, progress: FitProgress, grades: int = 1, floor: 
     return fit_model(HabitsModel, answers, progress, grades, floor)
 
 
-def fit_model(
-    model_type: type[HabitsModel], answers: Answers, progress: FitProgress, grades: int, floor: float
-) -> Fit:
+def fit_model(model_type: type[HabitsModel], answers: Answers, progress: FitProgress, grades: int, floor: float) -> Fit:
     """Fit a model of this type; the form is named after it."""
     model = model_type(answers, grades)
     convergence = run_em(model, answers, progress, floor=floor)

@@ -28,20 +28,28 @@ from scipy.special import logsumexp
 from .answers import Answers
 from .fit import Fit
 from .habit_tables import CONTRARY, GUESSING, LearnedTables, QuestionTables
-from .habits import HabitsModel, fit_model
+from .habits import HabitsModel, fit_model, habits_fit_in_memory
 from .types import FitProgress, Floats
 
 LEAST_NOISE, NOISE_RATIO = 0.3, 1.6  # the grid of σ, in steps
-WIDEST_NOISE = 0.4  # the largest σ, as a share of the number of labels
-SHIFTS = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])  # the grid of b, in steps; on a longer scale in fifths of its length
+WIDEST_NOISE = 0.5  # no σ is larger than this share of the number of labels
+SHIFTS = np.arange(-2.0, 2.5, 0.5)  # the grid of b, in steps, or in fifths of the scale if it is longer than that
 LAPSES = np.array([0.02, 0.2, 0.5])  # the grid of g
 TYPE_PRIOR = 10.0  # pseudo-count of all types together
 SLOPE_DEVIATION = 2.0  # standard deviation of the slope w before any data
+MAX_TYPE_SIZE = 1e7  # numbers in the tables of all types; a scale of more than 150 labels needs more
 
 
 def fit_ordered(answers: Answers, progress: FitProgress, grades: int = 1, floor: float = -np.inf) -> Fit:
     """Fit the form; `grades` is for questions without order. `answers` must have all labels as options."""
     return fit_model(OrderedModel, answers, progress, grades, floor)
+
+
+def ordered_fits_in_memory(answers: Answers, grades: int) -> bool:
+    """Whether the tables of types and annotators and the posteriors are of a reasonable size."""
+    labels = int(np.diff(answers.choice_start)[answers.is_ordered].max(initial=2))
+    types = len(SHIFTS) * len(_noises(labels)) * len(LAPSES)
+    return types * labels**2 <= MAX_TYPE_SIZE and habits_fit_in_memory(answers, grades)
 
 
 class OrderedModel(HabitsModel):
@@ -67,7 +75,7 @@ class OrderedTables(QuestionTables):
         self.slant = 2.0 * place / (self.labels - 1) - 1.0  # [K] x
         scale = type_tables(self.usage[choice])
         self.typical = scale[:, :, place][:, :, :, place].reshape(-1, self.labels, self.labels)
-        self.share = np.full(len(self.typical), 1.0 / len(self.typical))  # [V] share of each type in the crowd
+        self.share: Floats = np.full(len(self.typical), 1.0 / len(self.typical))  # [V] share of each type in the crowd
 
     def update_typical_tables(self, kind: Floats) -> None:
         """Update the shares of the types, and the guessing habit."""
@@ -87,15 +95,15 @@ class OrderedTables(QuestionTables):
     def _type_scores(self) -> tuple[Floats, Floats]:
         """[J, V] each: log of share · P(counts | type), with the scale as it is and the other way round."""
         log_table = np.log(self.typical).reshape(len(self.typical), -1).T
-        reversed_counts = self.counts[:, :, self.opposite]
         honest, contrary = (
-            counts.reshape(len(counts), -1) @ log_table + np.log(self.share) for counts in (self.counts, reversed_counts)
+            counts.reshape(len(counts), -1) @ log_table + np.log(self.share)
+            for counts in (self.counts, self.counts[:, :, self.opposite])
         )
         return honest, contrary
 
     def _type_means(self, tables: Floats) -> tuple[Floats, Floats]:
         """[J, K, K] each: the mean of `tables` [V, K, K] over an annotator's possible types, honest and contrary."""
-        honest, contrary = (np.tensordot(_shares(score), tables, 1) for score in self._type_scores())
+        honest, contrary = (np.asarray(np.tensordot(_shares(score), tables, 1)) for score in self._type_scores())
         return honest, contrary[:, :, self.opposite]
 
     def _expected_log_table(self, belongs: Floats) -> Floats:
@@ -141,8 +149,7 @@ class OrderedTables(QuestionTables):
 def type_tables(usage: Floats) -> Floats:
     """[shifts, noises · lapses, K, K] P(r | z) of every type by places on the scale; `usage` [K] by place, too."""
     labels = len(usage)
-    count = 1 + int(np.log(WIDEST_NOISE * labels / LEAST_NOISE) / np.log(NOISE_RATIO))
-    noise = LEAST_NOISE * NOISE_RATIO ** np.arange(count)
+    noise = _noises(labels)
     place = np.arange(labels)
     shift = SHIFTS * max(1.0, (labels - 1) / 5)
     distance = place[:, None] - place - shift[:, None, None]  # [shifts, r, z]
@@ -151,6 +158,12 @@ def type_tables(usage: Floats) -> Floats:
     lapse = LAPSES[:, None, None]
     tables = (1 - lapse) * kernel[:, :, None] + lapse * usage[:, None]
     return np.asarray(tables.reshape(len(SHIFTS), -1, labels, labels))
+
+
+def _noises(labels: int) -> Floats:
+    """The grid of σ for a scale of this many labels."""
+    count = 1 + int(np.log(WIDEST_NOISE * labels / LEAST_NOISE) / np.log(NOISE_RATIO))
+    return np.asarray(LEAST_NOISE * NOISE_RATIO ** np.arange(count))
 
 
 def _shares(score: Floats) -> Floats:
