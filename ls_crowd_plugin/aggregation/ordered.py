@@ -94,9 +94,9 @@ class OrderedTables(QuestionTables):
 
     def _type_scores(self) -> tuple[Floats, Floats]:
         """[J, V] each: log of share · P(counts | type), with the scale as it is and the other way round."""
-        log_table = np.log(self.typical).reshape(len(self.typical), -1).T
+        log_table = np.log(self.typical).reshape(-1, self.labels**2).T
         honest, contrary = (
-            counts.reshape(len(counts), -1) @ log_table + np.log(self.share)
+            counts.reshape(-1, self.labels**2) @ log_table + np.log(self.share)
             for counts in (self.counts, self.counts[:, :, self.opposite])
         )
         return honest, contrary
