@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 Json = dict[str, Any]  # an object whose shape only Label Studio, or whoever sent it, knows
 
 METHODS = ("auto", "gem", "neg", "sw", "hyb", "plu")
+DECISIONS = ("label", "distance")  # the most probable label, or on a scale the one of least expected distance
 GOLD_SOURCES = ("plugin", "ground_truth", "experts", "task_data")  # where gold may come from
 SETTLED = 0.95  # the confidence from which a label is called settled
 DECIMALS = 3  # of every number that is written into Label Studio or shown in JSON

@@ -31,6 +31,7 @@ class Answers:
     questions: Sequence[Id]  # [Q]; one entry, None, if the answers have no questions
     choices: Sequence[Label]  # [C] grouped by question
     choice_start: Integers  # [Q + 1] choices of question q are choice_start[q] : choice_start[q + 1]
+    place: Integers  # [C] place of the label on its question's scale: 0, 1, …; -1 if the question has no order
     item_question: Integers  # [I]
     answer_item: Integers  # [n] ascending
     answer_annotator: Integers  # [n]
@@ -42,6 +43,11 @@ class Answers:
     @property
     def has_questions(self) -> bool:
         return list(self.questions) != [None]
+
+    @cached_property
+    def is_ordered(self) -> Flags:
+        """[Q] whether the question's labels have an order that matters."""
+        return np.asarray(self.place[self.choice_start[:-1]] >= 0)
 
     @property
     def answer_choice(self) -> Integers:

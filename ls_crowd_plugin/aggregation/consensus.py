@@ -12,7 +12,7 @@ import scipy
 
 from .. import __version__
 from ..errors import UnusableInput
-from ..records import METHODS, AnnotatorScore, Json
+from ..records import DECISIONS, METHODS, AnnotatorScore, Json
 from .answers import Answers
 from .crowd_warnings import crowd_warnings, fit_warnings
 from .decisions import Decisions
@@ -21,7 +21,7 @@ from .fit import Fit, Posterior
 from .forms import forms_of
 from .reliability import Reliability, assess_annotators
 from .selection import MethodFit, fit_method
-from .types import Column, Flags, Floats, Gold, Id, Integers, Label, LabelSet, Lessons, Progress
+from .types import Column, Flags, Floats, Gold, Id, Integers, Label, LabelSet, Lessons, Ordered, Progress
 
 NEAR_TIE = 0.1  # a label whose lead is smaller than this is doubtful
 
@@ -39,6 +39,8 @@ def aggregate(
     form: str | None = None,
     progress: Progress | None = None,
     lessons: Lessons | None = None,
+    ordered: Ordered | None = None,
+    decide: str = "label",
 ) -> Consensus:
     """Find the most probable label of every task and how far each annotator can be trusted.
 
@@ -63,20 +65,28 @@ def aggregate(
     lessons
         What to learn from, if not from all answers: everything about methods and annotators comes from the lessons, and
         then all answers vote.
+    ordered
+        True if the labels have an order, as ratings have, or the names of the questions whose labels have. The order is
+        that of the label set, or numeric without one.
+    decide
+        `label` for the most probable label; `distance` for the label whose expected distance from the truth is the
+        least, where labels are ordered.
     """
     started = time.perf_counter()
     _check_method(method, form)
-    answers = encode_answers(tasks, annotators, labels, gold, label_set, questions)
+    _check_decision(decide, ordered)
+    answers = encode_answers(tasks, annotators, labels, gold, label_set, questions, ordered=ordered)
     progress = progress or _ignore_progress
     if lessons is None:
-        return Consensus(fit_method(answers, method, form, seed, progress), seed, time.perf_counter() - started)
+        method_fit = fit_method(answers, method, form, seed, progress)
+        return Consensus(method_fit, seed, time.perf_counter() - started, decide=decide)
     if len(lessons.tasks):
         method_fit = fit_method(encode_lessons(lessons, answers), method, form, seed, progress)
     else:
         all_answers = encode_lessons(Lessons(tasks, annotators, labels, questions), answers)
         why = "There is nothing yet to learn from, so every answer counts the same, and gold is not used."
         method_fit = replace(fit_method(all_answers, "plu", None, seed, progress), why=why)
-    return Consensus(method_fit, seed, time.perf_counter() - started, answers)
+    return Consensus(method_fit, seed, time.perf_counter() - started, answers, decide)
 
 
 class Consensus:
@@ -85,13 +95,21 @@ class Consensus:
     A task is named as in the input, or as (task, question) if the input has questions.
     """
 
-    def __init__(self, method_fit: MethodFit, seed: int, seconds: float, voting: Answers | None = None) -> None:
+    def __init__(
+        self,
+        method_fit: MethodFit,
+        seed: int,
+        seconds: float,
+        voting: Answers | None = None,
+        decide: str = "label",
+    ) -> None:
         """`voting` are the answers that vote, if those are not the ones that the fit has learned from."""
         self._method_fit, self._seed, self._seconds, self._voting = method_fit, seed, seconds, voting
+        self._decide = decide
         self._fit = method_fit.fit if voting is None else method_fit.fit.vote(voting)
         self._answers: Answers = self._fit.answers
         self._posterior = self._calibrated(self._fit)
-        self._decisions = Decisions(self._answers, self._posterior, seed)
+        self._decisions = Decisions(self._answers, self._posterior, seed, by_distance=decide == "distance")
 
     @cached_property
     def labels(self) -> dict[Id, Label]:
@@ -138,7 +156,7 @@ class Consensus:
         if fit is None:
             return self
         blind = replace(self._method_fit, fit=fit, gold_blind=None)
-        return Consensus(blind, self._seed, self._seconds, self._voting)
+        return Consensus(blind, self._seed, self._seconds, self._voting, self._decide)
 
     @cached_property
     def tasks(self) -> list[Json]:
@@ -185,7 +203,7 @@ class Consensus:
 
     @cached_property
     def doubtful(self) -> list[Id]:
-        """The tasks without gold whose label leads the next one by less than NEAR_TIE."""
+        """The tasks without gold whose most probable label leads the next one by less than NEAR_TIE."""
         close = (self._decisions.lead < NEAR_TIE) & ~self._answers.has_gold
         return [self._answers.items[item] for item in np.flatnonzero(close).tolist()]
 
@@ -219,6 +237,7 @@ class Consensus:
         return {
             "method": self._method_fit.method,
             "form": self._fit.form,
+            "decide": self._decide,
             "why": self._method_fit.why,
             "objective": convergence.objective,
             "iterations": len(convergence.history),
@@ -257,7 +276,7 @@ class Consensus:
 
     @cached_property
     def _label_choice(self) -> Integers:
-        """[I] the choice that is the label: the gold label, or else the most probable one."""
+        """[I] the choice that is the label: the gold label, or else the decision."""
         answers = self._answers
         choice = self._decisions.choice.copy()
         choice[answers.has_gold] = answers.option_choice[answers.gold_option[answers.has_gold]]
@@ -285,6 +304,13 @@ def _check_method(method: str, form: str | None) -> None:
     if form is not None and form not in forms:
         remedy = f"choose one of {', '.join(forms)}" if forms else "leave the form out"
         raise UnusableInput(f"Method {method!r} has no form {form!r}; {remedy}.")
+
+
+def _check_decision(decide: str, ordered: Ordered | None) -> None:
+    if decide not in DECISIONS:
+        raise UnusableInput(f"There is no decision {decide!r}; choose one of {', '.join(DECISIONS)}.")
+    if decide == "distance" and not ordered:
+        raise UnusableInput("Labels without order have no distance; say which questions are ordered.")
 
 
 def _ignore_progress(stage: str, fraction: float) -> None:

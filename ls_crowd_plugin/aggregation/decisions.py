@@ -1,28 +1,71 @@
-"""The label that a posterior favours; ties are drawn at random, but always in the same way."""
+"""The label that a posterior favours: the most probable one, or on a scale the one of least expected distance.
+
+Ties are drawn at random, but always in the same way.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from .answers import Answers
 from .fit import SAME, Posterior
-from .types import Flags, Floats, Integers, Label
+from .types import Flags, Floats, Integers, Positions
 
 
 class Decisions:
-    """The most probable label of every item, what its probability is, and how far it leads.
+    """The label of every item, what its probability is, and how far the most probable label leads.
 
+    With `by_distance`, the label of an item with ordered labels is the one whose expected distance from the truth, in
+    places on the scale, is the least: the median of the posterior. If two are as near, the more probable one counts.
     Tied labels are drawn by a hash of seed, item and label, so a label's place in a list gives it no advantage.
     """
 
-    def __init__(self, answers: Answers, posterior: Posterior, seed: int) -> None:
+    def __init__(self, answers: Answers, posterior: Posterior, seed: int, by_distance: bool = False) -> None:
         self._answers, self._posterior, self._seed = answers, posterior, seed
+        self._scales = np.flatnonzero(answers.is_ordered).tolist() if by_distance else []
 
     @cached_property
     def choice(self) -> Integers:
+        """[I] the choice that is the label."""
+        return self._label[0]
+
+    @cached_property
+    def confidence(self) -> Floats:
+        """[I] the probability of the label."""
+        return self._label[1]
+
+    @cached_property
+    def _label(self) -> tuple[Integers, Floats]:
+        choice, probability = self._most_probable.copy(), self._highest.copy()
+        for question in self._scales:
+            items = np.flatnonzero(self._answers.item_question == question)
+            choice[items], probability[items] = self._nearest(question, items)
+        return choice, probability
+
+    def _nearest(self, question: int, items: Positions) -> tuple[Integers, Floats]:
+        """The choice of least expected distance, and its probability, of the items [n] of an ordered question."""
+        answers = self._answers
+        first, stop = answers.choice_start[question], answers.choice_start[question + 1]
+        own = np.flatnonzero(answers.item_question[answers.option_item] == question)  # the items' options
+        probability = np.repeat(self._posterior.unchosen[items][:, None], stop - first, axis=1)  # [n, K]
+        row = np.searchsorted(items, answers.option_item[own])
+        probability[row, answers.option_choice[own] - first] = self._posterior.options[own]
+        place = answers.place[first:stop]
+        distance = probability @ np.abs(place[:, None] - place)  # [n, K] expected
+        is_near = distance <= distance.min(1, keepdims=True) + SAME
+        highest = np.where(is_near, probability, -1.0).max(1)
+        is_best = is_near & (probability >= highest[:, None] - SAME)
+        choice = (first + is_best.argmax(1)).astype(np.int32)
+        for position in np.flatnonzero(is_best.sum(1) > 1).tolist():
+            candidates = (first + np.flatnonzero(is_best[position])).tolist()
+            choice[position] = max(candidates, key=partial(self._lot, int(items[position])))
+        return choice, highest
+
+    @cached_property
+    def _most_probable(self) -> Integers:
         """[I] the choice with the highest probability."""
         answers = self._answers
         top_options = np.flatnonzero(self._is_top)
@@ -33,7 +76,7 @@ class Decisions:
         return choice
 
     @cached_property
-    def confidence(self) -> Floats:
+    def _highest(self) -> Floats:
         """[I] the highest probability."""
         return np.where(self._unchosen_is_top, np.maximum(self._posterior.unchosen, self._top), self._top)
 
@@ -73,11 +116,11 @@ class Decisions:
         position = answers.options_of(item)
         options = self._posterior.options[position]
         choices = answers.option_choice[position]
-        candidates = choices[options >= self.confidence[item] - SAME].tolist()
+        candidates = choices[options >= self._highest[item] - SAME].tolist()
         if self._unchosen_is_top[item]:
             candidates += sorted(set(answers.choices_of(item)) - set(choices.tolist()))
-        return int(max(candidates, key=lambda choice: self._lot(item, answers.choices[choice])))
+        return int(max(candidates, key=partial(self._lot, item)))
 
-    def _lot(self, item: int, label: Label) -> bytes:
-        text = repr((self._seed, self._answers.items[item], label))
+    def _lot(self, item: int, choice: int) -> bytes:
+        text = repr((self._seed, self._answers.items[item], self._answers.choices[choice]))
         return hashlib.blake2b(text.encode(), digest_size=8).digest()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,7 +11,8 @@ from ..errors import UnusableInput
 from .answers import Answers
 from .arrays import order_by
 from .codes import encode_values
-from .types import Column, Gold, Id, Integers, Label, LabelSet, Lessons, Positions
+from .scales import find_places
+from .types import Column, Gold, Id, Integers, Label, LabelSet, Lessons, Ordered, Positions
 
 
 def encode_answers(
@@ -22,11 +23,13 @@ def encode_answers(
     label_set: LabelSet | None = None,
     questions: Column | None = None,
     everybody: Sequence[Id] = (),
+    ordered: Ordered | None = None,
 ) -> Answers:
     """Build the answer table from equally long columns.
 
     If an annotator answered an item several times, the last answer counts. Apart from that, the order of the rows does
-    not matter. `everybody` names annotators who belong to the table although they may have given no answer.
+    not matter. `everybody` names annotators who belong to the table although they may have given no answer. `ordered`
+    says which questions have ordered labels.
     """
     _check_lengths(tasks, annotators, labels, questions)
     rows = _encode_rows(tasks, annotators, labels, gold or {}, label_set, questions, everybody)
@@ -46,6 +49,7 @@ def encode_answers(
         questions=rows.questions,
         choices=choices.labels,
         choice_start=choices.start,
+        place=find_places(rows.questions, choices.labels, choices.start, label_set, ordered),
         item_question=item_question,
         answer_item=answer_item,
         answer_annotator=answer_annotator,
@@ -65,7 +69,7 @@ def encode_lessons(lessons: Lessons, answers: Answers) -> Answers:
         )
     }
     label_set = named if answers.has_questions else answers.choices
-    return encode_answers(
+    table = encode_answers(
         lessons.tasks,
         lessons.annotators,
         lessons.labels,
@@ -74,6 +78,7 @@ def encode_lessons(lessons: Lessons, answers: Answers) -> Answers:
         lessons.questions,
         answers.annotators,
     )
+    return replace(table, place=answers.place)
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+
 from .answers import Answers
 from .fit import Fit
 from .habits import fit_habits, habits_fit_in_memory
+from .ordered import fit_ordered, ordered_fits_in_memory
 from .paper import fit_paper
 from .skill import fit_skill
 from .types import FitProgress
@@ -25,6 +28,19 @@ def _always(_: Answers) -> bool:
     return True
 
 
+def _nothing_is_ordered(answers: Answers) -> bool:
+    return not answers.is_ordered.any()
+
+
+def _something_is_ordered(answers: Answers) -> bool:
+    return bool(answers.is_ordered.any())
+
+
+def _something_else_is_not_ordered(answers: Answers) -> bool:
+    """Whether there are ordered questions, and others whose tasks may have grades."""
+    return bool(answers.is_ordered.any() and (np.diff(answers.choice_start)[~answers.is_ordered] > 1).any())
+
+
 @dataclass(frozen=True)
 class Form:
     """A way to fit a crowd."""
@@ -35,6 +51,7 @@ class Form:
     charge: float = 0.0  # nats per answer by which the form must explain the answers better than an uncharged one
     all_labels: bool = False  # needs all labels of a question as options of each item, which makes it slower
     fits_in_memory: Callable[[Answers], bool] = _always
+    applies: Callable[[Answers], bool] = _always  # whether the form is worth trying on such answers
 
     def __call__(self, answers: Answers, progress: FitProgress, floor: float | None = None) -> Fit:
         """Fit the crowd; the fit may be given up if its objective stays below `floor`."""
@@ -54,6 +71,19 @@ def _habits(grades: int, description: str) -> Form:
         family="habits",
         all_labels=True,
         fits_in_memory=partial(habits_fit_in_memory, grades=grades),
+        applies=_nothing_is_ordered,
+    )
+
+
+def _ordered(grades: int, description: str) -> Form:
+    """Takes the place of the form `habits` with as many grades wherever a question is ordered."""
+    return Form(
+        description,
+        partial(fit_ordered, grades=grades),
+        family="ordered",
+        all_labels=True,
+        fits_in_memory=partial(ordered_fits_in_memory, grades=grades),
+        applies=_something_is_ordered if grades == 1 else _something_else_is_not_ordered,
     )
 
 
@@ -70,6 +100,9 @@ FORMS: dict[str, Form] = {  # of GEM
     "habits-1": _habits(1, "mistakes depend on the label, all tasks equally hard"),
     "habits-2": _habits(2, "mistakes depend on the label, two grades of difficulty"),
     "habits-3": _habits(3, "mistakes depend on the label, three grades of difficulty"),
+    "ordered-1": _ordered(1, "mistakes depend on the distance along the scale"),
+    "ordered-2": _ordered(2, "as ordered-1, two grades of difficulty where labels have no order"),
+    "ordered-3": _ordered(3, "as ordered-1, three grades of difficulty where labels have no order"),
 }
 OTHER_METHODS: dict[str, Form] = {
     "neg": Form("weighted plurality with negative weights", fit_neg),

@@ -26,6 +26,7 @@ class LearnedTables:
     typical: Floats  # [M, K, Z]
     habit: Floats  # [K]
     log_prior: Floats  # [Z]
+    share: Floats | None = None  # [V] of an ordered question: the share of each type
 
 
 class QuestionTables:
@@ -92,6 +93,9 @@ class QuestionTables:
             gain = np.tensordot(belongs[:, m], digamma(prior + self.counts) - digamma(prior), 1)
             table = prior * gain + SEED_STRENGTH * seed
             self.typical[m] = table / table.sum(0)
+        self._update_habit(belongs)
+
+    def _update_habit(self, belongs: Floats) -> None:
         prior = self.guess_strength * self.habit
         habit = prior * (belongs[:, GUESSING] @ (digamma(prior + self.habit_counts) - digamma(prior)))
         habit += SEED_STRENGTH * self.usage
@@ -100,23 +104,31 @@ class QuestionTables:
     def kind_evidence(self) -> Floats:
         """[J, M + 1] log probability of the annotator's expected counts under each kind (Dirichlet-multinomial)."""
         columns = [_log_evidence(ROW_STRENGTH * table, self.counts).sum(1) for table in self.typical]
-        columns.append(_log_evidence(self.guess_strength * self.habit, self.habit_counts))
-        return np.stack(columns, axis=1)
+        return np.stack([*columns, self._guessing_evidence()], axis=1)
+
+    def _guessing_evidence(self) -> Floats:
+        """[J]"""
+        return _log_evidence(self.guess_strength * self.habit, self.habit_counts)
 
     def update_cells(self, kind: Floats) -> float:
         """Update the posterior of the cells from the expected log tables; returns this question's objective."""
         self.log_table = self._expected_log_table(kind[self.annotators])  # [J, K, Z]
-        cells = self.cell.sum(0) + 1.0
-        self.log_prior = digamma(cells) - digamma(cells.sum())  # [Z]
-        prior_cost = (
-            gammaln(cells.sum()) - gammaln(cells).sum() - gammaln(self.cells) + self.cell.sum(0) @ self.log_prior
-        )
+        prior_cost = self._update_class_prior()
         self.score = self._score()
         self.cell, total = _softmax(np.where(self.allowed, self.score, -np.inf))
-        seeds = SEED_STRENGTH * (
-            (self.seeds * np.log(self.typical / self.seeds)).sum() + self.usage @ np.log(self.habit / self.usage)
-        )
+        seeds = SEED_STRENGTH * self.usage @ np.log(self.habit / self.usage) + self._typical_log_prior()
         return float(total.sum() - np.vdot(self.counts, self.log_table) - prior_cost + seeds)
+
+    def _update_class_prior(self) -> float:
+        """Update the log prior [Z] of the cells from their posterior; returns what it costs the objective."""
+        tasks = self.cell.sum(0)
+        cells = tasks + 1.0
+        self.log_prior: Floats = digamma(cells) - digamma(cells.sum())
+        return float(gammaln(cells.sum()) - gammaln(cells).sum() - gammaln(self.cells) + tasks @ self.log_prior)
+
+    def _typical_log_prior(self) -> float:
+        """Log prior density of the typical tables, up to a constant."""
+        return SEED_STRENGTH * float((self.seeds * np.log(self.typical / self.seeds)).sum())
 
     def learned(self) -> LearnedTables:
         return LearnedTables(self.annotators, self.counts, self.typical, self.habit, self.log_prior)
@@ -136,13 +148,17 @@ class QuestionTables:
         return np.asarray(self.given @ self.log_table.reshape(-1, self.cells) + self.log_prior)
 
     def _expected_log_table(self, belongs: Floats) -> Floats:
-        guess = self.guess_strength * self.habit + self.habit_counts
-        log_guess = digamma(guess) - digamma(guess.sum(1, keepdims=True))
-        table = np.repeat((belongs[:, GUESSING, None] * log_guess)[:, :, None], self.cells, axis=2)
+        table = belongs[:, GUESSING, None, None] * self._expected_log_guess()
         for m, typical in enumerate(self.typical):
             row = ROW_STRENGTH * typical + self.counts
             table += belongs[:, m, None, None] * (digamma(row) - digamma(row.sum(1, keepdims=True)))
         return table
+
+    def _expected_log_guess(self) -> Floats:
+        """[J, K, Z] E[log P(r)] of every annotator as somebody who guesses; the same in all cells."""
+        guess = self.guess_strength * self.habit + self.habit_counts
+        log_guess = digamma(guess) - digamma(guess.sum(1, keepdims=True))
+        return np.repeat(log_guess[:, :, None], self.cells, axis=2)
 
     def cell_posterior(self) -> Floats:
         """[items, Z] probability of each grade and label, regardless of gold labels."""
@@ -168,11 +184,13 @@ class QuestionTables:
             row = ROW_STRENGTH * typical + self.counts
             by_grade = (row / row.sum(1, keepdims=True)).reshape(-1, self.labels, self.grades, self.labels)
             tables.append((by_grade * share).sum(2))
-        guess = self.guess_strength * self.habit + self.habit_counts
-        guess = guess / guess.sum(1, keepdims=True)
-        tables.append(np.repeat(guess[:, :, None], self.labels, axis=2))
         answered = self.counts.sum(1).reshape(-1, self.grades, self.labels).sum(1)
-        return np.stack(tables), answered
+        return np.stack([*tables, self._mean_guess()]), answered
+
+    def _mean_guess(self) -> Floats:
+        """[J, K, K] expected P(r | z) of every annotator as somebody who guesses."""
+        guess = self.guess_strength * self.habit + self.habit_counts
+        return np.repeat((guess / guess.sum(1, keepdims=True))[:, :, None], self.labels, axis=2)
 
     def recall(self, kind: Floats) -> tuple[Floats, Floats]:
         """[J], [J] probability of the right label, averaged over labels, and its variance within and between kinds."""

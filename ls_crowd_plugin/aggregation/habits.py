@@ -36,12 +36,17 @@ MAX_CELLS = 2e8  # (task, grade, label) triples in the posterior
 
 def fit_habits(answers: Answers, progress: FitProgress, grades: int = 1, floor: float = -np.inf) -> Fit:
     """Fit the form with this number of grades; `answers` must have all labels as options (`with_all_options`)."""
-    model = HabitsModel(answers, grades)
+    return fit_model(HabitsModel, answers, progress, grades, floor)
+
+
+def fit_model(model_type: type[HabitsModel], answers: Answers, progress: FitProgress, grades: int, floor: float) -> Fit:
+    """Fit a model of this type; the form is named after it."""
+    model = model_type(answers, grades)
     convergence = run_em(model, answers, progress, floor=floor)
     learned, kind = [question.learned() for question in model.questions], model.kind
 
     def count_votes(table: Answers) -> Votes:
-        voting = HabitsModel(table.with_all_options(), grades)
+        voting = model_type(table.with_all_options(), grades)
         voting.take_over(learned, kind)
         return Votes(voting.answers, voting.crowd_posterior(), voting.difficulty() if grades > 1 else None)
 
@@ -49,7 +54,7 @@ def fit_habits(answers: Answers, progress: FitProgress, grades: int = 1, floor: 
     share = np.clip(np.abs(knowledge), 0.01, 0.99)
     return Fit(
         answers=answers,
-        form=f"habits-{grades}",
+        form=f"{model_type.name}-{grades}",
         posterior=model.crowd_posterior(),
         skill=np.log(share / (1 - share)),
         skill_error=knowledge_error / (share * (1 - share)),
@@ -80,15 +85,20 @@ def table_size(answers: Answers, grades: int) -> float:
 class HabitsModel:
     """The model's state: a `QuestionTables` for every question, and every annotator's kind, which they share."""
 
+    name = "habits"
+
     def __init__(self, answers: Answers, grades: int) -> None:
         self.answers = answers
         share = vote_shares(answers).options
         labels = np.diff(answers.choice_start)
         self.questions = [
-            QuestionTables(answers, question, grades, share) for question in range(len(labels)) if labels[question] > 1
+            self._tables(question, grades, share) for question in range(len(labels)) if labels[question] > 1
         ]
         self.prior = KIND_PRIOR / KIND_PRIOR.sum()  # [M + 1] share of each kind in the crowd
         self.kind: Floats = np.tile(self.prior, (len(answers.annotators), 1))  # [J, M + 1] q(kind of j)
+
+    def _tables(self, question: int, grades: int, share: Floats) -> QuestionTables:
+        return QuestionTables(self.answers, question, grades, share)
 
     def m_step(self) -> None:
         """Update the kinds' typical tables, the beliefs about every annotator's kind, and the share of each kind."""

@@ -116,7 +116,7 @@ def compare_forms(answers: Answers, seed: int, progress: Progress) -> Evidence:
     """Compare GEM's forms by evidence. On a large crowd, a sample decides, and only the best form is fitted to all."""
     sample = answers.sample(seed)
     count = len(sample.answer_item)
-    candidates = {name: form for name, form in FORMS.items() if form.family}
+    candidates = {name: form for name, form in FORMS.items() if form.family and form.applies(answers)}
     too_large = [name for name, form in candidates.items() if not form.fits_in_memory(answers)]
     fits = _try_forms(sample, {name: candidates[name] for name in candidates if name not in too_large}, progress)
     score = {name: fit.objective - FORMS[name].charge * count for name, fit in fits.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -20,6 +20,7 @@ Label: TypeAlias = Any
 Column = Sequence[Hashable] | npt.NDArray[Any]  # one value per answer
 Gold = Mapping[Id, Hashable]  # task → label, or (task, question) → label
 LabelSet = Sequence[Hashable] | Mapping[Id, Sequence[Hashable]]  # all labels, or question → labels
+Ordered = bool | Collection[Id]  # whether all questions are ordered, or which
 
 
 class Lessons(NamedTuple):

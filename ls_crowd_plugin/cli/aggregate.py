@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..records import ANNOTATOR_COLUMNS, METHODS
+from ..records import ANNOTATOR_COLUMNS, DECISIONS, METHODS
 from .files import check_output_directory, csv_lines, parse_labels, read_answers, read_gold, write_directory
 from .progress import ProgressDisplay
 from .summary import summary
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..aggregation import Consensus
 
 TASK_COLUMNS = ("task", "label", "confidence", "difficulty", "answers")
+EVERY_QUESTION = ""  # no question has an empty name
 FILES = ("consensus.csv", "annotators.csv", "run.json")
 
 
@@ -28,6 +29,22 @@ FILES = ("consensus.csv", "annotators.csv", "run.json")
 @click.option("--method", type=click.Choice(METHODS), default="auto", show_default=True, help="Method of aggregation.")
 @click.option("--form", metavar="NAME", help="Form of GEM, see docs/methods.md. By default the data decide.")
 @click.option("--labels", metavar="A,B,C", help="The full label set, where some label was never chosen.")
+@click.option(
+    "--ordered",
+    metavar="[QUESTION]",
+    multiple=True,
+    is_flag=False,
+    flag_value=EVERY_QUESTION,
+    help="The labels are a scale, in the order of --labels or of their numbers: those of all questions, or of one"
+    " (repeat for more).",
+)
+@click.option(
+    "--decide",
+    type=click.Choice(DECISIONS),
+    default="label",
+    show_default=True,
+    help="The most probable label, or on a scale the one of least expected distance from the truth.",
+)
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed for random choices, such as ties."
 )
@@ -46,6 +63,8 @@ def aggregate(
     method: str,
     form: str | None,
     labels: str | None,
+    ordered: tuple[str, ...],
+    decide: str,
     seed: int,
     quiet: bool,
     directory: Path,
@@ -57,6 +76,8 @@ def aggregate(
     """
     if form is not None and method != "gem":
         raise click.UsageError("--form is a form of gem: give --method gem with it.")
+    if decide == "distance" and not ordered:
+        raise click.UsageError("--decide distance needs a scale: give --ordered with it.")
     label_set = None if labels is None else parse_labels(labels)
     check_output_directory(directory, FILES)
     with ProgressDisplay() as progress:
@@ -78,6 +99,8 @@ def aggregate(
             seed=seed,
             form=form,
             progress=progress,
+            ordered=True if EVERY_QUESTION in ordered else ordered,
+            decide=decide,
         )
         written = write_directory(directory, _contents(consensus, answers.questions is not None))
     for warning in consensus.warnings:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ls_crowd_plugin.aggregation import FORMS, METHODS, aggregate
+from ls_crowd_plugin.aggregation import FORMS, METHODS, Lessons, aggregate
 from ls_crowd_plugin.demo import simulate_demo_crowd
 from ls_crowd_plugin.errors import UnusableInput
 from ls_crowd_plugin.records import ANNOTATOR_COLUMNS, AnnotatorScore
@@ -184,3 +184,35 @@ def test_labels_that_differ_from_the_most_frequent_answer_are_counted() -> None:
     rows = [("t", "ann", "a"), ("t", "bob", "b"), ("t", "cy", "b"), ("u", "ann", "a"), ("u", "bob", "a")]
     consensus = aggregate_rows(rows, method="plu", gold={"t": "a", "u": "a", "unanswered": "b"})
     assert consensus.plurality_disagreements == 1
+
+
+def test_the_least_distance_needs_a_scale_and_a_known_decision() -> None:
+    with pytest.raises(UnusableInput, match="say which questions are ordered"):
+        aggregate_rows(small_crowd(), decide="distance")
+    with pytest.raises(UnusableInput, match="no decision 'mean'; choose one of label, distance"):
+        aggregate_rows(small_crowd(), decide="mean")
+
+
+@pytest.mark.parametrize("method", ["gem", "plu"])
+def test_the_label_of_least_distance_has_its_own_probability(method: str) -> None:
+    rows: list[Row] = [(task, person, task % 5) for task in range(20) for person in range(5)]
+    rows += [("open", person, label) for person, label in enumerate([0, 0, 3, 4, 4])]
+    likely = aggregate_rows(rows, method=method, ordered=True)
+    near = aggregate_rows(rows, method=method, ordered=True, decide="distance")
+    assert near.posterior("open") == likely.posterior("open")
+    assert near.confidence["open"] == pytest.approx(near.posterior("open")[near.labels["open"]])
+    assert near.labels["open"] == near.crowd_label("open")[0] == near.gold_blind.labels["open"]
+
+    def expected_distance(label: int) -> float:
+        return float(sum(share * abs(label - other) for other, share in near.posterior("open").items()))
+
+    assert expected_distance(near.labels["open"]) == pytest.approx(min(map(expected_distance, range(5))))
+
+
+def test_what_was_learned_on_a_scale_decides_by_distance_too() -> None:
+    rows: list[Row] = [(task, person, str(task % 11)) for task in range(33) for person in range(5)]
+    tasks, people, labels = (list(column) for column in zip(*rows, strict=True))
+    lessons = Lessons(tasks, people, labels)
+    consensus = aggregate(tasks, people, labels, method="gem", ordered=True, decide="distance", lessons=lessons)
+    assert consensus.labels == {task: str(task % 11) for task in range(33)}
+    assert consensus.facts["decide"] == "distance"

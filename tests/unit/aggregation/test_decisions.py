@@ -40,6 +40,44 @@ def test_an_item_with_one_label_is_not_doubtful() -> None:
     assert Decisions(answers, Posterior(np.ones(1), np.zeros(1)), 0).lead.tolist() == [1.0]
 
 
+def decide_by_distance(scale: str, options: list[float], unchosen: float = 0.0, seed: int = 0) -> tuple[str, float]:
+    """The label of least expected distance, and its probability; the options are the labels in alphabetical order."""
+    rows: list[Row] = [("t", label, label) for label in sorted(scale)[: len(options)]]
+    answers = encode_rows(rows, label_set=list(scale), ordered=True)
+    decisions = Decisions(answers, Posterior(np.array(options), np.array([unchosen])), seed, by_distance=True)
+    return answers.choices[decisions.choice[0]], float(decisions.confidence[0])
+
+
+@pytest.mark.parametrize(
+    ("scale", "options", "unchosen", "label", "confidence"),
+    [
+        ("abc", [0.4, 0.25, 0.35], 0.0, "b", 0.25),
+        ("bac", [0.4, 0.25, 0.35], 0.0, "a", 0.4),  # another order of the same labels
+        ("abc", [0.6, 0.1, 0.3], 0.0, "a", 0.6),
+        ("abcd", [0.5, 0.1, 0.0, 0.4], 0.0, "a", 0.5),  # a and b are equally near, a is more probable
+        ("abcd", [0.4], 0.2, "b", 0.2),  # b, c and d were not given by anybody
+    ],
+)
+def test_the_label_of_least_expected_distance_wins(
+    scale: str, options: list[float], unchosen: float, label: str, confidence: float
+) -> None:
+    assert decide_by_distance(scale, options, unchosen) == (label, confidence)
+
+
+def test_labels_that_are_equally_near_and_probable_are_drawn() -> None:
+    found = {decide_by_distance("abcd", [0.25, 0.25, 0.25, 0.25], seed=seed)[0] for seed in range(50)}
+    assert found == {"b", "c"}
+
+
+def test_distance_decides_only_where_labels_are_ordered() -> None:
+    rows: list[Row] = [("t", label, label, question) for question in ("stars", "letter") for label in "abc"]
+    answers = encode_rows(rows, label_set=list("abc"), ordered=["stars"])
+    posterior = Posterior(np.array([0.4, 0.25, 0.35] * 2), np.zeros(2))
+    choice = Decisions(answers, posterior, 0, by_distance=True).choice.tolist()
+    labels = {item: answers.choices[position] for item, position in zip(answers.items, choice, strict=True)}
+    assert labels == {("t", "stars"): "b", ("t", "letter"): "a"}
+
+
 def tied_crowd(tasks: int = 200, labels: str = "ab") -> list[Row]:
     """Two people who always disagree; each gives both labels equally often."""
     return [(task, person, labels[(task // 2 + task + person) % 2]) for task in range(tasks) for person in range(2)]

@@ -132,3 +132,58 @@ def test_unusable_input_leaves_earlier_results_alone(
     assert failed.returncode == 2
     assert failed.stderr == f"Error: {bad}, line 30: the label is empty; fill it in or remove the row.\n"
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def rating(task: int, who: str) -> str:
+    """From 1 to 10; `c` gives one more than the others."""
+    return str(1 + (task * 3 + (who == "c")) % 10)
+
+
+def write_ratings(write_csv: WriteCsv) -> Path:
+    """Ratings from 1 to 10, and a question without order."""
+    rows = [(str(task), who, "stars", rating(task, who)) for task in range(12) for who in "abc"]
+    rows += [(str(task), who, "colour", ("red", "blue", "green")[task % 3]) for task in range(12) for who in "abc"]
+    return write_csv("ratings.csv", [("task", "annotator", "question", "label"), *rows])
+
+
+def read_run(out: Path) -> dict[str, object]:
+    run: dict[str, object] = json.loads((out / "run.json").read_text(encoding="utf-8"))
+    return run
+
+
+def test_one_question_is_ordered(write_csv: WriteCsv, tmp_path: Path) -> None:
+    answers, out = str(write_ratings(write_csv)), tmp_path / "out"
+    options = ["--ordered", "stars", "--decide", "distance", "--method", "gem"]
+    assert main(["aggregate", answers, *options, "--out", str(out)]) == 0
+    run = read_run(out)
+    assert run["decide"] == "distance"
+    assert "ordered-1" in str(run["why"])
+
+
+def test_all_questions_are_ordered(write_csv: WriteCsv, tmp_path: Path) -> None:
+    rows = [(str(task), who, rating(task, who)) for task in range(12) for who in "abc"]
+    answers = write_csv("stars.csv", [("task", "annotator", "label"), *rows])
+    assert main(["aggregate", str(answers), "--method", "gem", "--ordered", "--out", str(tmp_path / "out")]) == 0
+    assert "ordered-1" in str(read_run(tmp_path / "out")["why"])
+
+
+def test_without_the_option_numbers_are_not_ordered(write_csv: WriteCsv, tmp_path: Path) -> None:
+    answers = str(write_ratings(write_csv))
+    assert main(["aggregate", answers, "--method", "gem", "--out", str(tmp_path / "out")]) == 0
+    assert "ordered" not in str(read_run(tmp_path / "out")["why"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--ordered"], "The order of the labels of question 'colour' is not known; give the label set in order."),
+        (["--ordered", "size"], "There is no question 'size' that could be ordered; choose among 'colour', 'stars'."),
+        (["--decide", "distance"], "--decide distance needs a scale: give --ordered with it."),
+    ],
+)
+def test_a_scale_that_is_not_known_is_wrong_use(
+    run_command: RunCommand, write_csv: WriteCsv, tmp_path: Path, options: list[str], message: str
+) -> None:
+    failed = run_command("aggregate", write_ratings(write_csv), *options, "--out", tmp_path / "out")
+    assert failed.returncode == 2
+    assert message in failed.stderr
