@@ -114,12 +114,15 @@ def _compare_outcomes(outcome: Outcome | None, expected: Outcome) -> list[str]:
 
 
 def _mirrored(store: Store, project: int) -> dict[str, object]:
-    """The mirror's contents. When a task was last changed is left out: our own predictions change it."""
+    """The mirror's contents, without what a pass changes after its pull: its predictions change when a task was last
+    changed, and its repair of counters whether the task is finished."""
     with store.data.connect() as connection:
         facts = mirror.get_project(connection, project)
         tasks = mirror.read_tasks(connection, project)
         annotations = mirror.read_annotations(connection, project)
-    contents: dict[str, object] = {f"task {task.id}": replace(task, updated_at="", stamp="") for task in tasks.values()}
+    contents: dict[str, object] = {
+        f"task {task.id}": replace(task, updated_at="", stamp="", is_labeled=False) for task in tasks.values()
+    }
     contents |= {f"annotation {annotation.id}": annotation for annotation in annotations}
     if facts is not None:
         contents |= {"title": facts.title, "label config": facts.label_config, "created at": facts.created_at}
