@@ -19,6 +19,13 @@ DECIMALS = 3  # of every number that is written into Label Studio or shown in JS
 MISSING = "–"  # shown where there is no number
 
 
+def label_state(confidence: float, is_undecided: bool) -> str:
+    """`settled`, `undecided` (the answers do not decide, and the label is the most frequent one), or else `open`."""
+    if is_undecided:
+        return "undecided"
+    return "settled" if confidence >= SETTLED else "open"
+
+
 class Words(NamedTuple):
     """How a verdict is shown to people."""
 
@@ -30,7 +37,7 @@ class Words(NamedTuple):
 VERDICTS = {
     "trusted": Words("trusted", "These answers are right so often that they decide."),
     "ordinary": Words("ordinary", "These answers are right often enough to count."),
-    "unreliable": Words("unreliable", "These answers are often wrong and count for little."),
+    "unreliable": Words("unreliable", "These answers are often wrong, or tell little about which label is right."),
     "random": Words("answers at random", "These answers do not depend on the task: guesses, or always the same label."),
     "contrary": Words(
         "consistently contrary",
@@ -51,8 +58,8 @@ class AnnotatorScore:
     skill: float | None
     skill_se: float | None  # standard error of the skill
     adversary_probability: float | None  # that the answers avoid the right label
-    weight: float | None  # what one answer adds to the label it names
-    accuracy: float | None  # expected share of right answers
+    weight: float | None  # what one answer adds to the label it names, in nats
+    accuracy: float | None  # expected share of right answers, of those that can be compared with others or with gold
     verdict: str  # a key of VERDICTS
 
 

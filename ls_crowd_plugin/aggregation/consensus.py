@@ -12,16 +12,17 @@ import scipy
 
 from .. import __version__
 from ..errors import UnusableInput
-from ..records import METHODS, AnnotatorScore, Json
+from ..records import METHODS, AnnotatorScore, Json, label_state
 from .answers import Answers
 from .crowd_warnings import crowd_warnings, fit_warnings
 from .decisions import Decisions
 from .encoding import encode_answers, encode_lessons
-from .fit import Fit, Posterior
+from .fit import Fit, Posterior, normalise
 from .forms import forms_of
-from .reliability import Reliability, assess_annotators
+from .reliability import Reliability, Standing, assess_annotators
 from .selection import MethodFit, fit_method
-from .types import Column, Flags, Floats, Gold, Id, Integers, Label, LabelSet, Lessons, Progress
+from .types import Column, Flags, Floats, Gold, Id, Integers, Label, LabelSet, Lessons, Positions, Progress
+from .unopposed import pool_with_prior
 
 NEAR_TIE = 0.1  # a label whose lead is smaller than this is doubtful
 
@@ -91,7 +92,7 @@ class Consensus:
         self._fit = method_fit.fit if voting is None else method_fit.fit.vote(voting)
         self._answers: Answers = self._fit.answers
         self._posterior = self._calibrated(self._fit)
-        self._decisions = Decisions(self._answers, self._posterior, seed)
+        self._decisions = Decisions(self._answers, self._posterior, seed, self._evidence(self._fit))
 
     @cached_property
     def labels(self) -> dict[Id, Label]:
@@ -126,6 +127,10 @@ class Consensus:
         item = self._item(task)
         return self._answers.choices[self._decisions.choice[item]], float(self._decisions.confidence[item])
 
+    def is_undecided(self, task: Id) -> bool:
+        """Whether the answers to a task do not decide its label, regardless of gold; see `decisions`."""
+        return bool(self._decisions.is_undecided[self._item(task)])
+
     @cached_property
     def gold_blind(self) -> Consensus:
         """The same consensus, in which nothing tells gold tasks from others.
@@ -142,7 +147,7 @@ class Consensus:
 
     @cached_property
     def tasks(self) -> list[Json]:
-        """One row per task: task, question (if the input has questions), label, confidence, difficulty, answers."""
+        """One row per task, with the columns of `consensus.csv`; `question` only if the input has questions."""
         answers, difficulty = self._answers, self._fit.difficulty
         columns = (
             answers.items,
@@ -150,18 +155,20 @@ class Consensus:
             self.confidence.values(),
             [None] * len(answers.items) if difficulty is None else difficulty.tolist(),
             answers.answers_per_item.tolist(),
+            map(label_state, self.confidence.values(), (self._decisions.is_undecided & ~answers.has_gold).tolist()),
         )
+        names = ("label", "confidence", "difficulty", "answers", "state")
         rows = []
-        for item, label, confidence, hardness, count in zip(*columns, strict=True):
+        for item, *values in zip(*columns, strict=True):
             key = {"task": item[0], "question": item[1]} if answers.has_questions else {"task": item}
-            rows.append({**key, "label": label, "confidence": confidence, "difficulty": hardness, "answers": count})
+            rows.append({**key, **dict(zip(names, values, strict=True))})
         return rows
 
     @cached_property
     def scores(self) -> list[AnnotatorScore]:
-        """How far each annotator can be trusted; without answers to learn from, nobody has a skill."""
+        """How far each annotator can be trusted; without comparable answers to learn from, nobody has a skill."""
         fit, answers = self._fit, self._answers
-        known = self._method_fit.fit.answers.answers_per_annotator > 0
+        known = self._comparable > 0
         gold_answers, gold_correct = answers.gold_counts
         rows = zip(
             answers.annotators,
@@ -171,12 +178,17 @@ class Consensus:
             _where_known(known, fit.skill),
             _where_known(known, fit.skill_error),
             _where_known(known, fit.adversary),
-            fit.weight.tolist(),
+            (fit.weight * fit.weight_unit).tolist(),
             self._reliability.accuracy.tolist(),
             self._reliability.verdict,
             strict=True,
         )
         return [AnnotatorScore(*row) for row in rows]
+
+    @cached_property
+    def standings(self) -> dict[Id, Standing]:
+        """Annotator → the numbers that the verdict must not contradict."""
+        return dict(zip(self._answers.annotators, self._reliability.standing, strict=True))
 
     @cached_property
     def annotators(self) -> list[Json]:
@@ -252,8 +264,24 @@ class Consensus:
         fitted, calibrated = fit.posterior.options, self._calibrated(fit).options
         return assess_annotators(fit, _with_gold(fit.answers, fitted), _with_gold(fit.answers, calibrated))
 
+    @property
+    def _comparable(self) -> Positions:
+        """[J] how many comparable answers of each annotator were learned from."""
+        return self._method_fit.fit.answers.comparable_per_annotator
+
     def _calibrated(self, fit: Fit) -> Posterior:
-        return self._method_fit.calibration.apply(fit.answers, fit.posterior, fit.weight)
+        calibrated = self._method_fit.calibration.apply(fit.answers, fit.posterior, fit.weight)
+        return pool_with_prior(fit.answers, calibrated, self._comparable)
+
+    def _evidence(self, fit: Fit) -> Posterior:
+        """What the answers say without how common labels are: P(label) / prior(label), normalised."""
+        answers = fit.answers
+        with np.errstate(divide="ignore"):
+            options, unchosen = np.log(fit.posterior.options), np.log(fit.posterior.unchosen)
+        if fit.class_prior is not None:
+            options = options - np.log(fit.class_prior)[answers.option_choice]
+        option, other, _ = normalise(answers, options, unchosen)
+        return pool_with_prior(answers, Posterior(option, other), self._comparable)
 
     @cached_property
     def _label_choice(self) -> Integers:

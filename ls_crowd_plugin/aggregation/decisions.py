@@ -1,4 +1,15 @@
-"""The label that a posterior favours; ties are drawn at random, but always in the same way."""
+"""The label of every item: what a posterior favours, or the most frequent answer where the answers do not decide.
+
+A label must come from the answers. With E_k = the log evidence of the item's answers for label k, without what is
+known beforehand about how common labels are, an item is *undecided*
+
+- if |E of the most probable label − E of the next| < NEGLIGIBLE: the answers say next to nothing between the two, or
+- if nobody gave the most probable label, unless E of it − E of every label that was given is at least CLEAR: then the
+  answers themselves exclude everything that was given, as answers of adversaries can.
+
+The label of an undecided item is its most frequent answer, unless the answers exclude that. Ties are drawn at random,
+but always in the same way.
+"""
 
 from __future__ import annotations
 
@@ -11,41 +22,113 @@ from .answers import Answers
 from .fit import SAME, Posterior
 from .types import Flags, Floats, Integers, Label
 
+NEGLIGIBLE = 0.2  # nats: odds of 1.2 to 1
+CLEAR = 3.0  # nats: odds of 20 to 1
+
 
 class Decisions:
-    """The most probable label of every item, what its probability is, and how far it leads.
+    """The label of every item, its probability, and how far it leads.
 
     Tied labels are drawn by a hash of seed, item and label, so a label's place in a list gives it no advantage.
     """
 
-    def __init__(self, answers: Answers, posterior: Posterior, seed: int) -> None:
+    def __init__(self, answers: Answers, posterior: Posterior, seed: int, evidence: Posterior | None = None) -> None:
+        """`evidence` is what the posterior would be if all labels were equally common; by default the same."""
         self._answers, self._posterior, self._seed = answers, posterior, seed
+        self._evidence = posterior if evidence is None else evidence
 
     @cached_property
     def choice(self) -> Integers:
-        """[I] the choice with the highest probability."""
-        answers = self._answers
-        top_options = np.flatnonzero(self._is_top)
-        first = np.searchsorted(top_options, answers.option_start)
-        choice = answers.option_choice[top_options[first]].copy()
-        for item in np.flatnonzero(self._is_tied | self._unchosen_is_top).tolist():
-            choice[item] = self._draw(item)
+        """[I] the choice that is the label."""
+        answers, votes = self._answers, self._answers.votes
+        most_votes = np.maximum.reduceat(votes, answers.option_start)
+        frequent = votes >= most_votes[answers.option_item]  # [O]
+        favoured = np.maximum.reduceat(frequent & self._is_favourite, answers.option_start)
+        choice = self._favourite.copy()
+        for item in np.flatnonzero(self.is_undecided & ~self._excludes_given & ~favoured).tolist():
+            options = np.flatnonzero(frequent[answers.options_of(item)]) + answers.option_start[item]
+            probability = self._posterior.options[options]
+            tied = options[probability >= probability.max() - SAME]
+            choice[item] = self._draw(item, answers.option_choice[tied].tolist())
         return choice
 
     @cached_property
     def confidence(self) -> Floats:
-        """[I] the highest probability."""
-        return np.where(self._unchosen_is_top, np.maximum(self._posterior.unchosen, self._top), self._top)
+        """[I] the probability of the label."""
+        return self._probability_of(self.choice, self._posterior)
 
     @cached_property
     def lead(self) -> Floats:
-        """[I] the highest probability minus the second highest; 0 for a tie and 1 for an item with one label."""
+        """[I] the highest probability minus the second highest; 0 for a tie, or if the label is not the most probable
+        one, and 1 for an item with one label."""
         answers = self._answers
         others = np.where(self._is_top, -np.inf, self._posterior.options)
         second = np.maximum.reduceat(others, answers.option_start)
         second = np.where(answers.unchosen_count > 0, np.maximum(second, self._posterior.unchosen), second)
         lead = np.where(self._is_tied | (second >= self._top), 0.0, self._top - np.maximum(second, 0.0))
+        lead = np.where(self.choice == self._favourite, lead, 0.0)
         return np.where(answers.label_count < 2, 1.0, lead)
+
+    @cached_property
+    def is_undecided(self) -> Flags:
+        """[I] whether the answers do not decide; see the top of the file."""
+        answers = self._answers
+        says_nothing = np.abs(self._own_evidence - self._next_evidence) < NEGLIGIBLE
+        was_given = np.maximum.reduceat(self._is_favourite & (answers.votes > 0), answers.option_start)
+        is_unfounded = ~was_given & ~self._excludes_given
+        return np.asarray(answers.is_informative & (says_nothing | is_unfounded))
+
+    @cached_property
+    def _excludes_given(self) -> Flags:
+        """[I] whether the answers themselves favour the most probable label over all that were given."""
+        answers = self._answers
+        given = np.where(answers.votes > 0, self._log_evidence.options, -np.inf)
+        return np.asarray(self._own_evidence - np.maximum.reduceat(given, answers.option_start) >= CLEAR)
+
+    @cached_property
+    def _log_evidence(self) -> Posterior:
+        with np.errstate(divide="ignore"):
+            return Posterior(np.log(self._evidence.options), np.log(self._evidence.unchosen))
+
+    @cached_property
+    def _own_evidence(self) -> Floats:
+        """[I] the log evidence for the most probable label."""
+        return self._probability_of(self._favourite, self._log_evidence)
+
+    @property
+    def _next_evidence(self) -> Floats:
+        """[I] the log evidence for the second most probable label; of several, the one with the most evidence."""
+        answers, item, evidence = self._answers, self._answers.option_item, self._log_evidence
+        others = np.where(self._is_favourite, -np.inf, self._posterior.options)
+        second = np.maximum.reduceat(others, answers.option_start)
+        is_second = ~self._is_favourite & (others >= second[item] - SAME)
+        found = np.maximum.reduceat(np.where(is_second, evidence.options, -np.inf), answers.option_start)
+        is_option = np.maximum.reduceat(self._is_favourite, answers.option_start)
+        unchosen = (answers.unchosen_count - ~is_option > 0) & (self._posterior.unchosen > second + SAME)
+        return np.where(unchosen, evidence.unchosen, found)
+
+    def _probability_of(self, choice: Integers, posterior: Posterior) -> Floats:
+        """[I] the value in `posterior` of one choice of every item."""
+        answers = self._answers
+        named = answers.option_choice == choice[answers.option_item]
+        value = np.maximum.reduceat(np.where(named, posterior.options, -np.inf), answers.option_start)
+        return np.where(np.maximum.reduceat(named, answers.option_start), value, posterior.unchosen)
+
+    @cached_property
+    def _favourite(self) -> Integers:
+        """[I] the most probable choice."""
+        answers = self._answers
+        top_options = np.flatnonzero(self._is_top)
+        first = np.searchsorted(top_options, answers.option_start)
+        choice = answers.option_choice[top_options[first]].copy()
+        for item in np.flatnonzero(self._is_tied | self._unchosen_is_top).tolist():
+            choice[item] = self._draw_favourite(item)
+        return choice
+
+    @cached_property
+    def _is_favourite(self) -> Flags:
+        """[O] whether the option is the most probable choice of its item."""
+        return np.asarray(self._answers.option_choice == self._favourite[self._answers.option_item])
 
     @cached_property
     def _top(self) -> Floats:
@@ -67,16 +150,19 @@ class Decisions:
         """[I] whether labels that are not an option are as probable as the most probable option, or more."""
         return (self._answers.unchosen_count > 0) & (self._posterior.unchosen >= self._top - SAME)
 
-    def _draw(self, item: int) -> int:
+    def _draw_favourite(self, item: int) -> int:
         """Draw one of the choices that are tied for the highest probability."""
         answers = self._answers
         position = answers.options_of(item)
-        options = self._posterior.options[position]
-        choices = answers.option_choice[position]
-        candidates = choices[options >= self.confidence[item] - SAME].tolist()
-        if self._unchosen_is_top[item]:
-            candidates += sorted(set(answers.choices_of(item)) - set(choices.tolist()))
-        return int(max(candidates, key=lambda choice: self._lot(item, answers.choices[choice])))
+        choices, top = answers.option_choice[position], self._top[item]
+        if not self._unchosen_is_top[item]:
+            return self._draw(item, choices[self._is_top[position]].tolist())
+        top = max(top, self._posterior.unchosen[item])
+        candidates = choices[self._posterior.options[position] >= top - SAME].tolist()
+        return self._draw(item, candidates + sorted(set(answers.choices_of(item)) - set(choices.tolist())))
+
+    def _draw(self, item: int, choices: list[int]) -> int:
+        return max(choices, key=lambda choice: self._lot(item, self._answers.choices[choice]))
 
     def _lot(self, item: int, label: Label) -> bytes:
         text = repr((self._seed, self._answers.items[item], label))
