@@ -20,10 +20,10 @@ MISSING = "–"  # shown where there is no number
 
 
 def label_state(confidence: float, is_undecided: bool) -> str:
-    """`settled`, `undecided` (the answers do not decide, and the label is the most frequent one), or else `open`."""
-    if is_undecided:
-        return "undecided"
-    return "settled" if confidence >= SETTLED else "open"
+    """`settled`, or `undecided` (the answers do not decide, and the label is the most frequent one), or else `open`."""
+    if confidence >= SETTLED:
+        return "settled"
+    return "undecided" if is_undecided else "open"
 
 
 class Words(NamedTuple):
@@ -70,7 +70,7 @@ ANNOTATOR_COLUMNS = tuple(column.name for column in fields(AnnotatorScore))
 class Annotator(AnnotatorScore):
     """An annotator of a Label Studio project."""
 
-    agreement: float | None = None  # share of their answers that are the consensus
+    agreement: float | None = None  # share of their comparable answers that are the consensus
     seconds: float | None = None  # median time of an annotation
     name: str = ""
 
@@ -153,6 +153,7 @@ class TaskLabel:
     disputed: bool  # trusted annotators disagree
     votes: tuple[Vote, ...]
     posterior: Mapping[str, float]  # label → probability, the likely ones
+    state: str  # as `label_state` says
     region: LabelRegion | None = None
 
     @property

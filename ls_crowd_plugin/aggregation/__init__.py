@@ -4,6 +4,7 @@ from ..records import METHODS
 from .consensus import Consensus, aggregate
 from .evaluation import evaluate
 from .forms import FORMS
+from .reliability import Standing, consistent_verdict
 from .types import Lessons
 
-__all__ = ["FORMS", "METHODS", "Consensus", "Lessons", "aggregate", "evaluate"]
+__all__ = ["FORMS", "METHODS", "Consensus", "Lessons", "Standing", "aggregate", "consistent_verdict", "evaluate"]

@@ -131,6 +131,10 @@ class Consensus:
         """Whether the answers to a task do not decide its label, regardless of gold; see `decisions`."""
         return bool(self._decisions.is_undecided[self._item(task)])
 
+    def excludes_what_was_said(self, task: Id) -> bool:
+        """Whether the answers to a task are evidence against every label that they name; see `decisions`."""
+        return bool(self._decisions.excludes_given[self._item(task)])
+
     @cached_property
     def gold_blind(self) -> Consensus:
         """The same consensus, in which nothing tells gold tasks from others.

@@ -45,7 +45,7 @@ class Decisions:
         frequent = votes >= most_votes[answers.option_item]  # [O]
         favoured = np.maximum.reduceat(frequent & self._is_favourite, answers.option_start)
         choice = self._favourite.copy()
-        for item in np.flatnonzero(self.is_undecided & ~self._excludes_given & ~favoured).tolist():
+        for item in np.flatnonzero(self.is_undecided & ~self.excludes_given & ~favoured).tolist():
             options = np.flatnonzero(frequent[answers.options_of(item)]) + answers.option_start[item]
             probability = self._posterior.options[options]
             tied = options[probability >= probability.max() - SAME]
@@ -75,11 +75,11 @@ class Decisions:
         answers = self._answers
         says_nothing = np.abs(self._own_evidence - self._next_evidence) < NEGLIGIBLE
         was_given = np.maximum.reduceat(self._is_favourite & (answers.votes > 0), answers.option_start)
-        is_unfounded = ~was_given & ~self._excludes_given
+        is_unfounded = ~was_given & ~self.excludes_given
         return np.asarray(answers.is_informative & (says_nothing | is_unfounded))
 
     @cached_property
-    def _excludes_given(self) -> Flags:
+    def excludes_given(self) -> Flags:
         """[I] whether the answers themselves favour the most probable label over all that were given."""
         answers = self._answers
         given = np.where(answers.votes > 0, self._log_evidence.options, -np.inf)

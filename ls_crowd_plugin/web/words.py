@@ -45,12 +45,21 @@ def explain(label: TaskLabel, people: Mapping[int, Annotator]) -> str:
     for vote in label.votes:
         annotator = people.get(vote.annotator)
         weights[vote.label].append((annotator.weight if annotator else None) or 0.0)
+    if label.state == "undecided" and label.label in weights:
+        return _undecided(label)
     winning = weights.pop(label.label, [])
     others = sorted(weights.items(), key=lambda other: -sum(other[1]))[:3]
     sentence = _won(label, winning, others) if winning else _nobody_said(label, others)
     if label.plurality is not None and label.plurality != label.label:
         sentence += f" The most frequent answer was “{label.plurality}”."
     return sentence
+
+
+def _undecided(label: TaskLabel) -> str:
+    sentence = (
+        f"Undecided: the answers do not tell which label is right, so this is the most frequent one, “{label.label}”"
+    )
+    return f"{sentence}. One more answer by somebody trusted would decide it."
 
 
 def _won(label: TaskLabel, winning: list[float], others: list[tuple[str, list[float]]]) -> str:

@@ -67,7 +67,7 @@ class TestPredictions:
 class TestMetadata:
     def test_say_what_a_prediction_is_based_on(self) -> None:
         meta = crowd_meta(predictions_of(crowd_of_five(FOUR_OF_FIVE), "gem")[1].result)
-        assert set(meta) == {"confidence", "difficulty", "answers", "method", "annotators"}
+        assert set(meta) == {"confidence", "difficulty", "state", "answers", "method", "annotators"}
         assert (meta["answers"], meta["method"], set(meta["annotators"])) == (5, "gem", set("12345"))
         assert set(meta["annotators"]["1"]) == {"skill", "adversary", "accuracy", "verdict"}
 
