@@ -115,8 +115,9 @@ def assess_annotators(fit: Fit, posterior: Floats, calibrated: Floats) -> Reliab
     informedness, error = _informedness(*_comparable_part(answers, posterior))
     level, level_error = informedness, error
     if fit.knowledge is not None and fit.knowledge_error is not None:
-        unopposed = np.sqrt(answers.answers_per_annotator / np.maximum(comparable, 1))
-        level, level_error = fit.knowledge, fit.knowledge_error * np.maximum(unopposed, 1.0)
+        learned_from = group_sums(answers.answer_annotator, answers.is_decidable, len(comparable))
+        inflation = np.sqrt(np.maximum(learned_from, 1.0) / np.maximum(comparable, 1.0))
+        level, level_error = fit.knowledge, fit.knowledge_error * inflation
     level = np.where(informedness + error < RANDOM, informedness, level)
     adversary = np.zeros(len(accuracy)) if fit.adversary is None else fit.adversary
     standing = _standings(fit, accuracy, posterior)
