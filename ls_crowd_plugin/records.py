@@ -20,7 +20,7 @@ MISSING = "–"  # shown where there is no number
 
 
 def label_state(confidence: float, is_undecided: bool) -> str:
-    """`settled`, or `undecided` (the answers do not decide, and the label is the most frequent one), or else `open`."""
+    """`settled`, or `undecided` (the answers do not tell which label is right), or else `open`."""
     if confidence >= SETTLED:
         return "settled"
     return "undecided" if is_undecided else "open"

@@ -1,4 +1,4 @@
-"""The label of every item: what a posterior favours, or the most frequent answer where the answers do not decide.
+"""The label of every item: the most probable one, or the most frequent answer if nobody gave that.
 
 A label must come from the answers. With E_k = the log evidence of the item's answers for label k, without what is
 known beforehand about how common labels are, an item is *undecided*
@@ -7,8 +7,8 @@ known beforehand about how common labels are, an item is *undecided*
 - if nobody gave the most probable label, unless E of it − E of every label that was given is at least CLEAR: then the
   answers themselves exclude everything that was given, as answers of adversaries can.
 
-The label of an undecided item is its most frequent answer, unless the answers exclude that. Ties are drawn at random,
-but always in the same way.
+In the second case the label is the most frequent answer; in the first it stays the most probable one, which is right
+more often where labels are rare. Ties are drawn at random, but always in the same way.
 """
 
 from __future__ import annotations
@@ -43,9 +43,8 @@ class Decisions:
         answers, votes = self._answers, self._answers.votes
         most_votes = np.maximum.reduceat(votes, answers.option_start)
         frequent = votes >= most_votes[answers.option_item]  # [O]
-        favoured = np.maximum.reduceat(frequent & self._is_favourite, answers.option_start)
         choice = self._favourite.copy()
-        for item in np.flatnonzero(self.is_undecided & ~self.excludes_given & ~favoured).tolist():
+        for item in np.flatnonzero(self._is_unfounded).tolist():
             options = np.flatnonzero(frequent[answers.options_of(item)]) + answers.option_start[item]
             probability = self._posterior.options[options]
             tied = options[probability >= probability.max() - SAME]
@@ -72,11 +71,15 @@ class Decisions:
     @cached_property
     def is_undecided(self) -> Flags:
         """[I] whether the answers do not decide; see the top of the file."""
-        answers = self._answers
         says_nothing = np.abs(self._own_evidence - self._next_evidence) < NEGLIGIBLE
+        return np.asarray(self._answers.is_informative & says_nothing | self._is_unfounded)
+
+    @cached_property
+    def _is_unfounded(self) -> Flags:
+        """[I] whether nobody gave the most probable label, and the answers do not exclude what was given."""
+        answers = self._answers
         was_given = np.maximum.reduceat(self._is_favourite & (answers.votes > 0), answers.option_start)
-        is_unfounded = ~was_given & ~self.excludes_given
-        return np.asarray(answers.is_informative & (says_nothing | is_unfounded))
+        return np.asarray(answers.is_informative & ~was_given & ~self.excludes_given)
 
     @cached_property
     def excludes_given(self) -> Flags:

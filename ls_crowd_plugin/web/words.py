@@ -56,10 +56,9 @@ def explain(label: TaskLabel, people: Mapping[int, Annotator]) -> str:
 
 
 def _undecided(label: TaskLabel) -> str:
-    sentence = (
-        f"Undecided: the answers do not tell which label is right, so this is the most frequent one, “{label.label}”"
-    )
-    return f"{sentence}. One more answer by somebody trusted would decide it."
+    rank = "frequent" if label.plurality == label.label else "probable"
+    reason = f"the answers do not tell which label is right, and “{label.label}” is only the most {rank} one"
+    return f"Undecided: {reason}. One more answer by somebody trusted would decide it."
 
 
 def _won(label: TaskLabel, winning: list[float], others: list[tuple[str, list[float]]]) -> str:
