@@ -20,6 +20,13 @@ DECIMALS = 3  # of every number that is written into Label Studio or shown in JS
 MISSING = "–"  # shown where there is no number
 
 
+def label_state(confidence: float, is_undecided: bool) -> str:
+    """`settled`, or `undecided` (the answers do not tell which label is right), or else `open`."""
+    if confidence >= SETTLED:
+        return "settled"
+    return "undecided" if is_undecided else "open"
+
+
 class Words(NamedTuple):
     """How a verdict is shown to people."""
 
@@ -31,7 +38,7 @@ class Words(NamedTuple):
 VERDICTS = {
     "trusted": Words("trusted", "These answers are right so often that they decide."),
     "ordinary": Words("ordinary", "These answers are right often enough to count."),
-    "unreliable": Words("unreliable", "These answers are often wrong and count for little."),
+    "unreliable": Words("unreliable", "These answers are often wrong, or tell little about which label is right."),
     "random": Words("answers at random", "These answers do not depend on the task: guesses, or always the same label."),
     "contrary": Words(
         "consistently contrary",
@@ -52,8 +59,8 @@ class AnnotatorScore:
     skill: float | None
     skill_se: float | None  # standard error of the skill
     adversary_probability: float | None  # that the answers avoid the right label
-    weight: float | None  # what one answer adds to the label it names
-    accuracy: float | None  # expected share of right answers
+    weight: float | None  # what one answer adds to the label it names, in nats
+    accuracy: float | None  # expected share of right answers, of those that can be compared with others or with gold
     verdict: str  # a key of VERDICTS
 
 
@@ -64,7 +71,7 @@ ANNOTATOR_COLUMNS = tuple(column.name for column in fields(AnnotatorScore))
 class Annotator(AnnotatorScore):
     """An annotator of a Label Studio project."""
 
-    agreement: float | None = None  # share of their answers that are the consensus
+    agreement: float | None = None  # share of their comparable answers that are the consensus
     seconds: float | None = None  # median time of an annotation
     name: str = ""
 
@@ -147,6 +154,7 @@ class TaskLabel:
     disputed: bool  # trusted annotators disagree
     votes: tuple[Vote, ...]
     posterior: Mapping[str, float]  # label → probability, the likely ones
+    state: str  # as `label_state` says
     region: LabelRegion | None = None
 
     @property

@@ -95,6 +95,18 @@ class Answers:
         return np.bincount(self.answer_annotator, minlength=len(self.annotators))
 
     @cached_property
+    def is_comparable(self) -> Flags:
+        """[n] whether the answer can be compared with something: the item has several labels, and another person's
+        answer or a gold label. Other answers say nothing about their annotators."""
+        compared = (self.answers_per_item > 1) | self.has_gold
+        return self.is_decidable & compared[self.answer_item]
+
+    @cached_property
+    def comparable_per_annotator(self) -> Positions:
+        """[J] how many answers of each annotator can be compared with something."""
+        return np.bincount(self.answer_annotator[self.is_comparable], minlength=len(self.annotators))
+
+    @cached_property
     def votes(self) -> Floats:
         """[O] how many annotators gave each option."""
         return np.bincount(self.answer_option, minlength=len(self.option_item)).astype(float)

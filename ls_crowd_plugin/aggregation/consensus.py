@@ -1,9 +1,8 @@
-"""`aggregate()` and the consensus that it returns, which makes its tables on demand."""
+"""The consensus that `aggregate()` returns; it makes its tables on demand."""
 
 from __future__ import annotations
 
 import platform
-import time
 from dataclasses import replace
 from functools import cached_property
 
@@ -11,82 +10,17 @@ import numpy as np
 import scipy
 
 from .. import __version__
-from ..errors import UnusableInput
-from ..records import DECISIONS, METHODS, AnnotatorScore, Json
+from ..records import AnnotatorScore, Json, label_state
 from .answers import Answers
 from .crowd_warnings import crowd_warnings, fit_warnings
 from .decisions import Decisions
-from .encoding import encode_answers, encode_lessons
-from .fit import Fit, Posterior
-from .forms import forms_of
-from .reliability import Reliability, assess_annotators
-from .selection import MethodFit, fit_method
-from .types import Column, Flags, Floats, Gold, Id, Integers, Label, LabelSet, Lessons, Ordered, Progress
+from .fit import Fit, Posterior, normalise
+from .reliability import Reliability, Standing, assess_annotators
+from .selection import MethodFit
+from .types import Flags, Floats, Id, Integers, Label, Positions
+from .unopposed import pool_with_prior
 
 NEAR_TIE = 0.1  # a label whose lead is smaller than this is doubtful
-
-
-def aggregate(
-    tasks: Column,
-    annotators: Column,
-    labels: Column,
-    gold: Gold | None = None,
-    method: str = "auto",
-    label_set: LabelSet | None = None,
-    questions: Column | None = None,
-    seed: int = 0,
-    *,
-    form: str | None = None,
-    progress: Progress | None = None,
-    lessons: Lessons | None = None,
-    ordered: Ordered | None = None,
-    decide: str = "label",
-) -> Consensus:
-    """Find the most probable label of every task and how far each annotator can be trusted.
-
-    Parameters
-    ----------
-    tasks, annotators, labels
-        Equally long columns, one row per answer. If an annotator answered a task several times, the last answer counts.
-    gold
-        Known labels, as task → label, or as (task, question) → label if there are questions.
-    method
-        One of METHODS.
-    label_set
-        All labels, or question → labels; needed if some labels were never chosen.
-    questions
-        The question of each answer, if tasks have several.
-    seed
-        The same input and seed give the same result.
-    form
-        One of FORMS for `gem`, or `printed` for `neg`, `sw` and `hyb`; by default, the data decide.
-    progress
-        Called with (stage, fraction) now and then.
-    lessons
-        What to learn from, if not from all answers: everything about methods and annotators comes from the lessons, and
-        then all answers vote.
-    ordered
-        True if the labels have an order, as ratings have, or the names of the questions whose labels have. The order is
-        that of the label set, or numeric without one.
-    decide
-        `label` for the most probable label; `distance` for the label whose expected distance from the truth is the
-        least, where labels are ordered.
-    """
-    started = time.perf_counter()
-    _check_method(method, form)
-    _check_decision(decide, ordered)
-    answers = encode_answers(tasks, annotators, labels, gold, label_set, questions, ordered=ordered)
-    progress = progress or _ignore_progress
-    if lessons is None:
-        method_fit = fit_method(answers, method, form, seed, progress)
-        return Consensus(method_fit, seed, time.perf_counter() - started, decide=decide)
-    if len(lessons.tasks):
-        method_fit = fit_method(encode_lessons(lessons, answers), method, form, seed, progress)
-    else:
-        all_answers = encode_lessons(Lessons(tasks, annotators, labels, questions), answers)
-        why = "There is nothing yet to learn from, so every answer counts the same, and gold is not used."
-        method_fit = replace(fit_method(all_answers, "plu", None, seed, progress), why=why)
-    return Consensus(method_fit, seed, time.perf_counter() - started, answers, decide)
 
 
 class Consensus:
@@ -109,7 +43,9 @@ class Consensus:
         self._fit = method_fit.fit if voting is None else method_fit.fit.vote(voting)
         self._answers: Answers = self._fit.answers
         self._posterior = self._calibrated(self._fit)
-        self._decisions = Decisions(self._answers, self._posterior, seed, by_distance=decide == "distance")
+        self._decisions = Decisions(
+            self._answers, self._posterior, seed, self._evidence(self._fit), by_distance=decide == "distance"
+        )
 
     @cached_property
     def labels(self) -> dict[Id, Label]:
@@ -144,6 +80,14 @@ class Consensus:
         item = self._item(task)
         return self._answers.choices[self._decisions.choice[item]], float(self._decisions.confidence[item])
 
+    def is_undecided(self, task: Id) -> bool:
+        """Whether the answers to a task do not decide its label, regardless of gold; see `decisions`."""
+        return bool(self._decisions.is_undecided[self._item(task)])
+
+    def excludes_what_was_said(self, task: Id) -> bool:
+        """Whether the answers to a task are evidence against every label that they name; see `decisions`."""
+        return bool(self._decisions.excludes_given[self._item(task)])
+
     @cached_property
     def gold_blind(self) -> Consensus:
         """The same consensus, in which nothing tells gold tasks from others.
@@ -160,7 +104,7 @@ class Consensus:
 
     @cached_property
     def tasks(self) -> list[Json]:
-        """One row per task: task, question (if the input has questions), label, confidence, difficulty, answers."""
+        """One row per task, with the columns of `consensus.csv`; `question` only if the input has questions."""
         answers, difficulty = self._answers, self._fit.difficulty
         columns = (
             answers.items,
@@ -168,18 +112,20 @@ class Consensus:
             self.confidence.values(),
             [None] * len(answers.items) if difficulty is None else difficulty.tolist(),
             answers.answers_per_item.tolist(),
+            map(label_state, self.confidence.values(), (self._decisions.is_undecided & ~answers.has_gold).tolist()),
         )
+        names = ("label", "confidence", "difficulty", "answers", "state")
         rows = []
-        for item, label, confidence, hardness, count in zip(*columns, strict=True):
+        for item, *values in zip(*columns, strict=True):
             key = {"task": item[0], "question": item[1]} if answers.has_questions else {"task": item}
-            rows.append({**key, "label": label, "confidence": confidence, "difficulty": hardness, "answers": count})
+            rows.append({**key, **dict(zip(names, values, strict=True))})
         return rows
 
     @cached_property
     def scores(self) -> list[AnnotatorScore]:
-        """How far each annotator can be trusted; without answers to learn from, nobody has a skill."""
+        """How far each annotator can be trusted; without comparable answers to learn from, nobody has a skill."""
         fit, answers = self._fit, self._answers
-        known = self._method_fit.fit.answers.answers_per_annotator > 0
+        known = self._comparable > 0
         gold_answers, gold_correct = answers.gold_counts
         rows = zip(
             answers.annotators,
@@ -189,12 +135,17 @@ class Consensus:
             _where_known(known, fit.skill),
             _where_known(known, fit.skill_error),
             _where_known(known, fit.adversary),
-            fit.weight.tolist(),
+            (fit.weight * fit.weight_unit).tolist(),
             self._reliability.accuracy.tolist(),
             self._reliability.verdict,
             strict=True,
         )
         return [AnnotatorScore(*row) for row in rows]
+
+    @cached_property
+    def standings(self) -> dict[Id, Standing]:
+        """Annotator → the numbers that the verdict must not contradict."""
+        return dict(zip(self._answers.annotators, self._reliability.standing, strict=True))
 
     @cached_property
     def annotators(self) -> list[Json]:
@@ -271,8 +222,24 @@ class Consensus:
         fitted, calibrated = fit.posterior.options, self._calibrated(fit).options
         return assess_annotators(fit, _with_gold(fit.answers, fitted), _with_gold(fit.answers, calibrated))
 
+    @property
+    def _comparable(self) -> Positions:
+        """[J] how many comparable answers of each annotator were learned from."""
+        return self._method_fit.fit.answers.comparable_per_annotator
+
     def _calibrated(self, fit: Fit) -> Posterior:
-        return self._method_fit.calibration.apply(fit.answers, fit.posterior, fit.weight)
+        calibrated = self._method_fit.calibration.apply(fit.answers, fit.posterior, fit.weight)
+        return pool_with_prior(fit.answers, calibrated, self._comparable)
+
+    def _evidence(self, fit: Fit) -> Posterior:
+        """What the answers say without how common labels are: P(label) / prior(label), normalised."""
+        answers = fit.answers
+        with np.errstate(divide="ignore"):
+            options, unchosen = np.log(fit.posterior.options), np.log(fit.posterior.unchosen)
+        if fit.class_prior is not None:
+            options = options - np.log(fit.class_prior)[answers.option_choice]
+        option, other, _ = normalise(answers, options, unchosen)
+        return pool_with_prior(answers, Posterior(option, other), self._comparable)
 
     @cached_property
     def _label_choice(self) -> Integers:
@@ -295,23 +262,3 @@ def _where_known(known: Flags, values: Floats | None) -> list[float | None]:
     if values is None:
         return [None] * len(known)
     return [value if is_known else None for value, is_known in zip(values.tolist(), known.tolist(), strict=True)]
-
-
-def _check_method(method: str, form: str | None) -> None:
-    if method not in METHODS:
-        raise UnusableInput(f"There is no method {method!r}; choose one of {', '.join(METHODS)}.")
-    forms = forms_of(method)
-    if form is not None and form not in forms:
-        remedy = f"choose one of {', '.join(forms)}" if forms else "leave the form out"
-        raise UnusableInput(f"Method {method!r} has no form {form!r}; {remedy}.")
-
-
-def _check_decision(decide: str, ordered: Ordered | None) -> None:
-    if decide not in DECISIONS:
-        raise UnusableInput(f"There is no decision {decide!r}; choose one of {', '.join(DECISIONS)}.")
-    if decide == "distance" and not ordered:
-        raise UnusableInput("Labels without order have no distance; say which questions are ordered.")
-
-
-def _ignore_progress(stage: str, fraction: float) -> None:
-    """The default for `progress`."""

@@ -20,6 +20,11 @@ def crowd_warnings(answers: Answers) -> Iterator[str]:
     yield from _gold_warnings(answers, chosen)
     if len(answers.annotators) == 1:
         yield "There is a single annotator, so nothing can be compared: the labels are that person's answers."
+    elif answers.is_decidable.any() and not answers.is_comparable.any():
+        yield (
+            "No two people answered the same task, and there is no gold, so nothing can be compared: nobody is judged,"
+            " and every confidence is that of an answer by somebody unknown."
+        )
     single = int((answers.answers_per_item == 1).sum())
     if single:
         yield f"Tasks with only one answer: {single:,}. Their labels rest on one person each."

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ..errors import UnusableInput
 from ..records import METHODS, Json
-from .consensus import aggregate
+from .entry import aggregate
 from .types import Column, Flags, Floats, Gold, Id, LabelSet, Progress
 
 CALIBRATION_BINS = 10

@@ -57,6 +57,8 @@ class Fit:
     difficulty: Floats | None = None  # [I]
     knowledge: Floats | None = None  # [J] share of the tasks that the annotator knows, beyond what guessing gives
     knowledge_error: Floats | None = None  # [J] its standard error
+    class_prior: Floats | None = None  # [C] how common each label of a question is, if the posterior includes that
+    weight_unit: float = 1.0  # nats of log-odds that a weight of one adds to the label that an answer names
 
     @property
     def objective(self) -> float:

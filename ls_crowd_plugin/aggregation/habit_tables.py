@@ -35,6 +35,7 @@ class QuestionTables:
     def __init__(self, answers: Answers, question: int, grades: int, share: Floats) -> None:
         labels = int(np.diff(answers.choice_start)[question])
         self.labels, self.grades, self.cells = labels, grades, labels * grades
+        self.choices = slice(int(answers.choice_start[question]), int(answers.choice_start[question + 1]))
         self.items = np.flatnonzero(answers.item_question == question)
         self.options = answers.option_start[self.items][:, None] + np.arange(labels)  # [items, K]
         used = answers.item_question[answers.answer_item] == question
@@ -167,6 +168,11 @@ class QuestionTables:
     def label_posterior(self) -> Floats:
         """[items, K] probability of each label, regardless of gold labels."""
         return np.asarray(self.cell_posterior().reshape(-1, self.grades, self.labels).sum(1))
+
+    def class_prior(self) -> Floats:
+        """[K] how common each label is, summed over grades."""
+        prior = np.exp(self.log_prior).reshape(self.grades, self.labels).sum(0)
+        return np.asarray(prior / prior.sum())
 
     def error_rate(self) -> Floats:
         """[Z] how often the crowd is wrong in each cell; close to its mean error rate in cells with few answers."""

@@ -61,6 +61,7 @@ def fit_model(model_type: type[HabitsModel], answers: Answers, progress: FitProg
         knowledge=knowledge,
         knowledge_error=knowledge_error,
         adversary=model.kind[:, CONTRARY],
+        class_prior=model.class_prior(),
         weight=with_newcomers(answers, model.weight()),
         difficulty=model.difficulty() if grades > 1 else None,
         convergence=convergence,
@@ -149,6 +150,13 @@ class HabitsModel:
             answered[question.annotators] += count
         total = np.maximum(answered, 1)
         return knowledge / total, np.where(answered > 0, np.sqrt(variance) / total, 1.0)
+
+    def class_prior(self) -> Floats:
+        """[C] how common each label is among the tasks of its question."""
+        prior = np.ones(len(self.answers.choices))
+        for question in self.questions:
+            prior[question.choices] = question.class_prior()
+        return prior
 
     def weight(self) -> Floats:
         """[J] nats that one answer adds to the label it names, against the other labels, averaged over labels."""

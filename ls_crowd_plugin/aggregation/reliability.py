@@ -8,6 +8,22 @@ Every label counts the same. So always giving the most common label, which is of
 is 1 for answers that are always right, 0 for answers that do not depend on the truth, and negative for answers that
 avoid it. If an annotator saw few tasks of a label, the recall is shrunk to usage + κ (1 − usage), where usage is how
 often the annotator gives that label at all and κ is the annotator's overall agreement beyond chance.
+
+Only *comparable* answers count: those to tasks with another person's answer, or with gold. An unopposed answer is its
+task's label, so agreeing with it is no evidence.
+
+A verdict never contradicts the numbers beside it. `consistent_verdict` has the last word wherever a verdict is made or
+merged, and replaces a verdict whose conditions do not hold by the milder one. With c = chance, the mean of 1/K over
+the annotator's answers, and the weight in nats:
+
+    trusted      accuracy and agreement ≥ c + (1 − c)/2,  weight > 0                           else ordinary
+    ordinary     accuracy and agreement > c,  weight > 0                                       else unreliable
+    random       |weight| ≤ log(1 + 1/(4c)), that of somebody who knows a fifth of the tasks   else unreliable
+    contrary     accuracy < c,  agreement ≤ c,  weight ≤ 0,  10 comparable answers             else unreliable
+    any of them, and unreliable: 5 comparable answers                                          else too little to say
+
+Accuracy and agreement are over comparable answers, too. What they are close to is not the same: somebody who always
+gives a common label is often right, and random.
 """
 
 from __future__ import annotations
@@ -19,17 +35,57 @@ from scipy import sparse
 
 from .answers import Answers
 from .arrays import group_sums
-from .fit import Fit
+from .fit import SAME, Fit
 from .types import Floats, Positions
+from .unopposed import prior_accuracy
 
-MIN_ANSWERS = 5  # with fewer answers there is no verdict
+MIN_ANSWERS = 5  # with fewer comparable answers there is no verdict
 MAX_ERROR = 0.4  # nor, usually, with a larger standard error
 MANY_ANSWERS = 30
 MIN_CONTRARY_ANSWERS = 10
 CONTRARY_PROBABILITY = 0.9
 RANDOM, RELIABLE, TRUSTED = 0.2, 0.5, 0.7  # thresholds of informedness
+MARGIN = 0.5  # of what guessing leaves to be known, the share that trusted answers have at least
 PRIOR_ANSWERS = 2.0  # pseudo-answers in every share, at the rate that it is shrunk to
 NEGLIGIBLE = 0.01  # labels less probable than this are ignored
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The numbers that a verdict must not contradict; those that do not exist contradict nothing."""
+
+    comparable: int  # number of comparable answers
+    chance: float  # c
+    accuracy: float | None
+    agreement: float | None  # share of the comparable answers that are the consensus
+    weight: float | None  # nats
+
+
+def consistent_verdict(verdict: str, standing: Standing) -> str:
+    """The verdict, or the milder one if the numbers do not satisfy its conditions, which are at the top of the file."""
+    if standing.comparable < MIN_ANSWERS:
+        return "too little to say"
+    chance = standing.chance
+    shares = [share for share in (standing.accuracy, standing.agreement) if share is not None]
+    weight = standing.weight
+    counts = weight is None or weight > 0
+    if verdict == "trusted" and not (counts and all(share >= chance + MARGIN * (1 - chance) for share in shares)):
+        verdict = "ordinary"
+    if verdict == "ordinary" and not (counts and all(share > chance for share in shares)):
+        return "unreliable"
+    if verdict == "random" and weight is not None and abs(weight) > near_zero(chance):
+        return "unreliable"
+    if verdict == "contrary":
+        avoids = standing.accuracy is None or standing.accuracy < chance
+        avoids &= standing.agreement is None or standing.agreement <= chance
+        avoids &= weight is None or weight <= 0
+        return verdict if avoids and standing.comparable >= MIN_CONTRARY_ANSWERS else "unreliable"
+    return verdict
+
+
+def near_zero(chance: float) -> float:
+    """The largest weight, in nats, of answers that are called random: of somebody who knows that share of the tasks."""
+    return float(np.log1p(RANDOM / (1 - RANDOM) / max(chance, 1e-12)))
 
 
 @dataclass(frozen=True)
@@ -39,6 +95,7 @@ class Reliability:
     accuracy: Floats  # expected share of right answers
     informedness: Floats
     informedness_error: Floats  # its standard error
+    standing: list[Standing]
     verdict: list[str]
 
 
@@ -48,36 +105,35 @@ def assess_annotators(fit: Fit, posterior: Floats, calibrated: Floats) -> Reliab
 
     The accuracy follows the calibrated posterior. The verdict follows the other one: calibration adds a little doubt to
     every task, and for rare labels this would add up to tasks that nobody saw. If the model has an estimate of its own
-    of what an annotator knows, the verdict follows that, because a model learns from the whole crowd. But answers that
-    show no dependence on the truth are called random whatever the model says.
+    of what an annotator knows, the verdict follows that, because a model learns from the whole crowd; the model's
+    standard error grows by √(answers / comparable answers), because it takes unopposed answers for evidence. But
+    answers that show no dependence on the truth are called random whatever the model says.
     """
     answers = fit.answers
-    count = len(answers.annotators)
-    answered = answers.answers_per_annotator.astype(float)
-    right = group_sums(answers.answer_annotator, calibrated[answers.answer_option], count)
-    crowd = right.sum() / max(answered.sum(), 1)
-    accuracy = (right + PRIOR_ANSWERS * crowd) / (answered + PRIOR_ANSWERS)
-    informedness, error = _informedness(answers, posterior)
+    comparable = answers.comparable_per_annotator
+    accuracy = _accuracy(answers, calibrated)
+    informedness, error = _informedness(*_comparable_part(answers, posterior))
     level, level_error = informedness, error
     if fit.knowledge is not None and fit.knowledge_error is not None:
-        level, level_error = fit.knowledge, fit.knowledge_error
+        learned_from = group_sums(answers.answer_annotator, answers.is_decidable, len(comparable))
+        inflation = np.sqrt(np.maximum(learned_from, 1.0) / np.maximum(comparable, 1.0))
+        level, level_error = fit.knowledge, fit.knowledge_error * inflation
     level = np.where(informedness + error < RANDOM, informedness, level)
-    adversary = np.zeros(count) if fit.adversary is None else fit.adversary
-    decidable = group_sums(answers.answer_annotator, answers.is_decidable, count)
-    rows = zip(decidable.tolist(), level.tolist(), level_error.tolist(), adversary.tolist(), strict=True)
-    return Reliability(accuracy, informedness, error, [_verdict(*row) for row in rows])
+    adversary = np.zeros(len(accuracy)) if fit.adversary is None else fit.adversary
+    standing = _standings(fit, accuracy, posterior)
+    rows = zip(comparable.tolist(), level.tolist(), level_error.tolist(), adversary.tolist(), strict=True)
+    verdict = [consistent_verdict(_verdict(*row), own) for row, own in zip(rows, standing, strict=True)]
+    return Reliability(accuracy, informedness, error, standing, verdict)
 
 
-def _verdict(answered: float, level: float, error: float, adversary: float) -> str:
-    """The verdict on one annotator; with little evidence, the milder word."""
-    if answered >= MIN_CONTRARY_ANSWERS and adversary >= CONTRARY_PROBABILITY:
+def _verdict(comparable: int, level: float, error: float, adversary: float) -> str:
+    """The verdict that the evidence suggests; with little of it, the milder word."""
+    if comparable >= MIN_CONTRARY_ANSWERS and adversary >= CONTRARY_PROBABILITY:
         return "contrary"
-    if answered < MIN_ANSWERS:
-        return "too little to say"
     if error > MAX_ERROR:
         # Many answers in which the model sees no clear knowledge are unreliable. An error of 1 means that there is no
         # evidence at all.
-        doubtful = answered >= MANY_ANSWERS and level < RELIABLE and error < 1
+        doubtful = comparable >= MANY_ANSWERS and level < RELIABLE and error < 1
         return "unreliable" if doubtful else "too little to say"
     if level < RANDOM:
         return "random"
@@ -86,6 +142,46 @@ def _verdict(answered: float, level: float, error: float, adversary: float) -> s
     if level - error >= TRUSTED:
         return "trusted"
     return "ordinary"
+
+
+def _accuracy(answers: Answers, calibrated: Floats) -> Floats:
+    """[J] share of right answers among the comparable ones, shrunk to the crowd's share, or where there is none to the
+    prior's: (right + 2 · share) / (answered + 2)."""
+    used = answers.is_comparable
+    comparable = answers.comparable_per_annotator.astype(float)
+    right = group_sums(answers.answer_annotator[used], calibrated[answers.answer_option[used]], len(comparable))
+    if used.any():
+        crowd = right.sum() / comparable.sum()
+    else:
+        crowd = float(prior_accuracy(answers.label_count)[answers.answer_item].mean())
+    return np.asarray((right + PRIOR_ANSWERS * crowd) / (comparable + PRIOR_ANSWERS))
+
+
+def _standings(fit: Fit, accuracy: Floats, posterior: Floats) -> list[Standing]:
+    answers = fit.answers
+    used = answers.is_comparable
+    annotator, count = answers.answer_annotator[used], len(accuracy)
+    comparable = np.maximum(answers.comparable_per_annotator, 1)
+    top = np.maximum.reduceat(posterior, answers.option_start)
+    top = np.maximum(top, np.where(answers.has_gold | (answers.unchosen_count == 0), 0.0, fit.posterior.unchosen))
+    agrees = (posterior >= top[answers.option_item] - SAME)[answers.answer_option[used]]
+    agreement = group_sums(annotator, agrees, count) / comparable
+    chance = group_sums(annotator, 1 / answers.label_count[answers.answer_item[used]], count) / comparable
+    columns = (
+        answers.comparable_per_annotator.tolist(),
+        chance.tolist(),
+        accuracy.tolist(),
+        agreement.tolist(),
+        (fit.weight * fit.weight_unit).tolist(),
+    )
+    return [Standing(*row) for row in zip(*columns, strict=True)]
+
+
+def _comparable_part(answers: Answers, posterior: Floats) -> tuple[Answers, Floats]:
+    """The items whose answers can be compared with something, and their posterior [O]."""
+    kept = np.zeros(len(answers.items), bool)
+    kept[answers.answer_item[answers.is_comparable]] = True
+    return answers.subset(np.flatnonzero(kept)), posterior[kept[answers.option_item]]
 
 
 @dataclass(frozen=True)

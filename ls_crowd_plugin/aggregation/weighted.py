@@ -22,6 +22,7 @@ from .arrays import group_sums
 from .em import Convergence, run_until_converged
 from .fit import Fit, Posterior, Votes, normalise, with_newcomers
 from .types import FitProgress, Flags, Floats
+from .unopposed import prior_weight
 
 PRIOR_ANSWERS = 2.0  # pseudo-answers at the crowd's own rate in every annotator's share of agreement
 
@@ -200,20 +201,24 @@ def _to_fit(
     """Turn the labels' scores, by a table and the weights, into posteriors: log P(label) = slope · score + constant.
 
     The slope is what a vote is worth: the mean over answers of the annotators' log(hit / miss), from their agreement
-    with the labels, per unit of weight.
+    with the labels, per unit of weight. Only comparable answers count for it, because an answer that nothing can be
+    compared with is its task's label and always agrees. If there are none, a vote is worth what the prior says.
     """
     weight = with_newcomers(answers, weight)
-    used = answers.is_decidable
+    used = answers.is_comparable
     annotator, count = answers.answer_annotator[used], len(weight)
     answered = np.bincount(annotator, minlength=count)
     agrees = group_sums(annotator, winner[answers.answer_option[used]], count)
     labels = group_sums(annotator, answers.label_count[answers.answer_item[used]], count) / np.maximum(answered, 1)
     labels = np.maximum(labels, 2.0)  # [J] mean number of labels of the questions answered
-    crowd = agrees.sum() / max(answered.sum(), 1)
-    share = (agrees + PRIOR_ANSWERS * crowd) / (answered + PRIOR_ANSWERS)
-    share = np.clip(share, 0.5 / (answered + 1), 1 - 0.5 / (answered + 1))
-    log_odds = np.log(share * (labels - 1) / (1 - share))
-    slope = (answered * weight) @ log_odds / max(float(answered @ weight**2), 1e-12)
+    if used.any():
+        crowd = agrees.sum() / answered.sum()
+        share = (agrees + PRIOR_ANSWERS * crowd) / (answered + PRIOR_ANSWERS)
+        share = np.clip(share, 0.5 / (answered + 1), 1 - 0.5 / (answered + 1))
+        log_odds = np.log(share * (labels - 1) / (1 - share))
+        slope = (answered * weight) @ log_odds / max(float(answered @ weight**2), 1e-12)
+    else:
+        slope = prior_weight(answers.label_count).mean() / max(float(weight[answers.answer_annotator].mean()), 1e-12)
     slope = max(float(slope), 1e-3)
 
     def count_votes(table: Answers) -> Votes:
@@ -233,4 +238,5 @@ def _to_fit(
         adversary=adversary,
         convergence=convergence,
         count_votes=count_votes,
+        weight_unit=slope,
     )

@@ -18,7 +18,7 @@ from .summary import summary
 if TYPE_CHECKING:
     from ..aggregation import Consensus
 
-TASK_COLUMNS = ("task", "label", "confidence", "difficulty", "answers")
+TASK_COLUMNS = ("task", "label", "confidence", "difficulty", "answers", "state")
 EVERY_QUESTION = ""  # no question has an empty name
 FILES = ("consensus.csv", "annotators.csv", "run.json")
 

@@ -36,7 +36,7 @@ def summary(answers: AnswerColumns, gold: Mapping[GoldKey, str], consensus: Cons
         ("Plurality", f"labels that differ from the most frequent answer: {consensus.plurality_disagreements:,}"),
         ("Annotators", verdict_counts(Counter(score.verdict for score in scores))),
         ("Contrary", _contrary(scores)),
-        ("Undecided", _doubtful(consensus)),
+        ("Undecided", _undecided(tasks)),
         ("Confidence", f"lowest for {least_confident}" if least_confident else ""),
         ("Hardest", _extremes(without_gold, "difficulty", heapq.nlargest)),
         ("Written", ", ".join(str(path) for path in written)),
@@ -109,9 +109,9 @@ def _contrary(scores: Iterable[AnnotatorScore]) -> str:
     return _some(names, len(contrary))
 
 
-def _doubtful(consensus: Consensus) -> str:
-    doubtful = consensus.doubtful
-    return _some([printable(_title(key)) for key in doubtful[:MAX_NAMES]], len(doubtful))
+def _undecided(tasks: Sequence[Json]) -> str:
+    undecided = [_key(task) for task in tasks if task["state"] == "undecided"]
+    return _some([printable(_title(key)) for key in undecided[:MAX_NAMES]], len(undecided))
 
 
 def _extremes(tasks: Iterable[Json], column: str, pick: Picker) -> str:

@@ -33,6 +33,11 @@ class _Answer:
     def agrees(self) -> bool:
         return self.said == self.label.record.label
 
+    @property
+    def is_comparable(self) -> bool:
+        """Whether somebody else answered, or the right label is known; an only answer agrees with itself."""
+        return len(self.label.record.votes) > 1 or self.label.record.gold is not None
+
 
 def annotator_records(
     crowd: Crowd, fit: ProjectFit, labels: Sequence[FittedLabel]
@@ -66,7 +71,8 @@ def _record(
         differs=len(against),
         regions=_region_rates(answers) if crowd.groups else None,
     )
-    agreement = sum(answer.agrees for answer in answers) / len(answers) if answers else None
+    comparable = [answer for answer in answers if answer.is_comparable]
+    agreement = sum(answer.agrees for answer in comparable) / len(comparable) if comparable else None
     seconds = statistics.median(lead_times) if lead_times else None
     return Annotator(**vars(score), agreement=agreement, seconds=seconds), detail
 

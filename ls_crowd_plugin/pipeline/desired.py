@@ -94,6 +94,7 @@ def _predict(
     labels = {question: fit.gold_blind_label(task, question) for question in parts.questions}
     confidence = {question: p for question, (_, p) in labels.items()}
     difficulty = {question: fit.difficulty[task, question] for question in labels}
+    states = {question: fit.state(task, question) for question in labels}
     items = crowd.config.write({question: label for question, (label, _) in labels.items()})
     for group in parts.groups:
         if group.missed:
@@ -103,11 +104,13 @@ def _predict(
         items += region
         for question, p in region_confidence.items():
             confidence[question] = min(p, confidence.get(question, 1.0))
+            states[question] = _less_certain(states.get(question), fit.state(group.unit, question))
         name = group.control.name
         difficulty[name] = _harder(difficulty.get(name), fit.difficulty[group.unit, name])
     meta: Json = {
         "confidence": {question: rounded(p) for question, p in confidence.items()},
         "difficulty": {question: rounded(value) for question, value in difficulty.items()},
+        "state": states,
         "answers": crowd.answer_counts[task],
         "method": fit.method,
         "annotators": {str(who): scores[who] for who in sorted(parts.annotators) if who in scores},
@@ -125,6 +128,11 @@ def _basis(crowd: Crowd, task: int, annotators: Iterable[int]) -> str:
     found = ((who, crowd.annotations.get((task, who))) for who in sorted(annotators))
     answers = [[who, annotation and annotation.result] for who, annotation in found]
     return hashlib.sha256(json.dumps(answers).encode()).hexdigest()
+
+
+def _less_certain(one: str | None, other: str) -> str:
+    """The state of a question with several regions is that of the least certain one."""
+    return max(one or "settled", other, key=("settled", "open", "undecided").index)
 
 
 def _harder(one: float | None, other: float | None) -> float | None:

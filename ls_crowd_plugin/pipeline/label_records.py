@@ -69,6 +69,7 @@ def _fitted_label(crowd: Crowd, fit: ProjectFit, key: Key, votes: Sequence[Vote]
         disputed=len(by_trusted) > 1,
         votes=tuple(votes),
         posterior={name: rounded(p) or 0.0 for p, name in likely[:MAX_LABELS]},
+        state="settled" if key in crowd.gold else fit.state(unit, question),
         region=None if group is None or not group.members else _region(fit, group),
     )
     return FittedLabel(record, unit, fit.gold_blind_label(unit, question)[1], tied)

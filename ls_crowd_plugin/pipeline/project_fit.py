@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 
-from ..aggregation import Consensus, Lessons, aggregate
+from ..aggregation import Consensus, Lessons, Standing, aggregate, consistent_verdict
 from ..controls import NO_REGION
-from ..records import AnnotatorScore, ProjectSummary, rounded
+from ..records import AnnotatorScore, ProjectSummary, label_state, rounded
 from .crowd import Crowd, Key
 from .region_groups import Unit
 
@@ -56,6 +56,15 @@ class ProjectFit:
         """The same, but for gold by fits that did not know its label: to be compared with it."""
         return self._crowd_label(unit, question, gold_blind=False)
 
+    def state(self, unit: Unit, question: str) -> str:
+        """`settled`, `undecided` or `open`, blind to gold."""
+        label, confidence = self.gold_blind_label(unit, question)
+        fit, is_unsaid = self._fit_of[question].gold_blind, False
+        if self._drawn is not None and self._is_named(unit, question) and label != NO_REGION:
+            is_unsaid = fit.posterior((unit, question), lift_gold=True)[NO_REGION] > 0.5
+            fit = self._drawn.gold_blind
+        return label_state(confidence, is_unsaid or fit.is_undecided((unit, question)))
+
     def posterior(self, unit: Unit, question: str) -> dict[str, float]:
         """Label → probability; one for gold."""
         return self._posterior(self._fit_of[question], self._drawn, unit, question, lift_gold=False)
@@ -68,7 +77,9 @@ class ProjectFit:
             label, confidence = fit.crowd_label((unit, question))
             return str(label), confidence
         posterior = self._posterior(fit, drawn, unit, question, lift_gold=True)
-        if posterior[NO_REGION] > 0.5:
+        # Nothing is called no region because most are: where all who saw it drew it, their answers must exclude it.
+        is_unsaid = fit.is_undecided((unit, question)) and fit.crowd_label((unit, question))[0] != NO_REGION
+        if posterior[NO_REGION] > 0.5 and not is_unsaid:
             return NO_REGION, posterior[NO_REGION]
         label = str(drawn.crowd_label((unit, question))[0])
         return label, posterior[label]
@@ -109,14 +120,16 @@ class ProjectFit:
     def scores(self) -> dict[int, AnnotatorScore]:
         """Annotator → score; over several fits the mean, weighted by the number of answers."""
         scores: dict[int, list[AnnotatorScore]] = defaultdict(list)
+        standings: dict[int, list[Standing]] = defaultdict(list)
         for fit in self._fits:
             for score in fit.scores:
                 scores[score.annotator].append(score)
+                standings[score.annotator].append(fit.standings[score.annotator])
         merged = {annotator: _merge_scores(several) for annotator, several in scores.items()}
-        if self._drawn is None:
-            return merged
-        drawn = {score.annotator: score for score in self._drawn.scores}
-        return {annotator: _judge_by_drawn(score, drawn.get(annotator)) for annotator, score in merged.items()}
+        if self._drawn is not None:
+            drawn = {score.annotator: score for score in self._drawn.scores}
+            merged = {annotator: _judge_by_drawn(score, drawn.get(annotator)) for annotator, score in merged.items()}
+        return {annotator: _consistent(score, standings[annotator]) for annotator, score in merged.items()}
 
     @cached_property
     def method(self) -> str:
@@ -177,7 +190,8 @@ def _report_part(on_progress: OnFraction, before: float, share: float, fraction:
 
 
 def _merge_scores(scores: Sequence[AnnotatorScore]) -> AnnotatorScore:
-    """One score of several. The verdict is that of most answers, but `contrary` if any of them says so."""
+    """One score of several. The verdict is that of most answers, but `contrary` if any of them says so, as far as the
+    merged numbers allow it."""
     if len(scores) == 1:
         return scores[0]
     contrary = any(score.verdict == "contrary" for score in scores)
@@ -197,19 +211,36 @@ def _merge_scores(scores: Sequence[AnnotatorScore]) -> AnnotatorScore:
     )
 
 
+def _consistent(score: AnnotatorScore, standings: Sequence[Standing]) -> AnnotatorScore:
+    """The score with a verdict that fits the merged numbers: the last step, whatever was merged."""
+    comparable = [standing.comparable for standing in standings]
+    standing = Standing(
+        comparable=sum(comparable),
+        chance=_mean([standing.chance for standing in standings], comparable) or 0.0,
+        accuracy=score.accuracy,
+        agreement=_mean([standing.agreement for standing in standings], comparable),
+        weight=score.weight,
+    )
+    return replace(score, verdict=consistent_verdict(score.verdict, standing))
+
+
 def _mean(values: Sequence[float | None], weights: Sequence[int]) -> float | None:
     """The weighted mean of the values there are."""
     known = [(value, weight) for value, weight in zip(values, weights, strict=True) if value is not None]
-    return sum(value * weight for value, weight in known) / sum(weight for _, weight in known) if known else None
+    total = sum(weight for _, weight in known)
+    return sum(value * weight for value, weight in known) / total if total else None
 
 
 def _judge_by_drawn(score: AnnotatorScore, drawn: AnnotatorScore | None) -> AnnotatorScore:
-    """The score of somebody who draws: only the fit of labels can tell whether they are contrary."""
-    if drawn is None:  # somebody who never drew cannot have avoided the right label
-        verdict = "random" if score.verdict == "contrary" else score.verdict
-        return replace(score, adversary_probability=0.0, verdict=verdict)
-    verdict = score.verdict if "contrary" not in (score.verdict, drawn.verdict) else drawn.verdict
-    return replace(score, adversary_probability=drawn.adversary_probability, verdict=verdict)
+    """The score of somebody who draws: only the fit of labels can tell whether they are contrary.
+
+    If the other fit says so, they drew what does not exist and missed what does: unreliable.
+    """
+    adversary = 0.0 if drawn is None else drawn.adversary_probability  # who never drew cannot have avoided a label
+    verdict = "unreliable" if score.verdict == "contrary" else score.verdict
+    if drawn is not None and drawn.verdict == "contrary":
+        verdict = "contrary"
+    return replace(score, adversary_probability=adversary, verdict=verdict)
 
 
 def _join(values: Iterable[object]) -> str:

@@ -74,6 +74,7 @@ label_table = Table(
     Column("votes", Text, nullable=False),  # JSON: pairs of annotator and label
     Column("posterior", Text, nullable=False),  # JSON
     Column("region", Text),  # JSON
+    Column("state", String(20), nullable=False, server_default="open"),
     Index("crowd_label_of_task", "project", "task"),
 )
 

@@ -194,6 +194,13 @@ def _task_identity(connection: Connection) -> None:
         _execute(connection, f"crowd_gold: {added}")
 
 
+def _label_state(connection: Connection) -> None:
+    """Labels say whether the answers decide them; the next pass fills it in."""
+    if not _has_column(connection, "crowd_label", "state"):
+        added = "ALTER TABLE crowd_label ADD COLUMN state VARCHAR(20) DEFAULT 'open' NOT NULL"
+        _execute(connection, f"crowd_label: {added}")
+
+
 def _queue_and_leases(connection: Connection) -> None:
     """The work list becomes the queue; its lease and the holding of a project become one lease in its own table."""
     renamed = {"put off": "deferred", "set aside": "parked", "nothing to do": "unchanged", "gone": "project_gone"}
@@ -226,7 +233,7 @@ def _version_table(name: str, tables: MetaData) -> Table:
 DATA_SCHEMA = Schema(
     data_tables,
     _version_table("crowd_schema", data_tables),
-    (_own_names, _task_texts, _plain_names, _project_identity, _task_identity),
+    (_own_names, _task_texts, _plain_names, _project_identity, _task_identity, _label_state),
     frozenset({"annotation", "task", "written", "project", "trail", "gold", "setting_before"}),
     has_own_names=False,
 )

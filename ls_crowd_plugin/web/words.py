@@ -45,12 +45,20 @@ def explain(label: TaskLabel, people: Mapping[int, Annotator]) -> str:
     for vote in label.votes:
         annotator = people.get(vote.annotator)
         weights[vote.label].append((annotator.weight if annotator else None) or 0.0)
+    if label.state == "undecided" and label.label in weights:
+        return _undecided(label)
     winning = weights.pop(label.label, [])
     others = sorted(weights.items(), key=lambda other: -sum(other[1]))[:3]
     sentence = _won(label, winning, others) if winning else _nobody_said(label, others)
     if label.plurality is not None and label.plurality != label.label:
         sentence += f" The most frequent answer was “{label.plurality}”."
     return sentence
+
+
+def _undecided(label: TaskLabel) -> str:
+    rank = "frequent" if label.plurality == label.label else "probable"
+    reason = f"the answers do not tell which label is right, and “{label.label}” is only the most {rank} one"
+    return f"Undecided: {reason}. One more answer by somebody trusted would decide it."
 
 
 def _won(label: TaskLabel, winning: list[float], others: list[tuple[str, list[float]]]) -> str:

@@ -50,6 +50,7 @@ def make_label(
     plurality: str | None = "good",
     gold: str | None = None,
     disputed: bool = False,
+    state: str = "open",
     region: LabelRegion | None = None,
 ) -> TaskLabel:
     return TaskLabel(
@@ -64,6 +65,7 @@ def make_label(
         plurality=plurality,
         gold=gold,
         disputed=disputed,
+        state=state,
         votes=(Vote(5, "good"), Vote(6, "ünï")),
         posterior={"good": confidence, "bad": round(1 - confidence, 3)},
         region=region,

@@ -27,7 +27,7 @@ every_method = pytest.mark.parametrize("method", METHODS)
 def test_tables_have_the_promised_columns(method: str, form: str | None) -> None:
     consensus = aggregate_rows(small_crowd(), method=method, form=form, gold={0: "yes"})
     for task in consensus.tasks:
-        assert list(task) == ["task", "label", "confidence", "difficulty", "answers"]
+        assert list(task) == ["task", "label", "confidence", "difficulty", "answers", "state"]
     names = "annotator answers gold_answers gold_correct skill skill_se adversary_probability weight accuracy verdict"
     may_be_empty = {"skill_se"} | ({"adversary_probability"} if method == "plu" else set())
     for annotator in consensus.annotators:

@@ -75,3 +75,9 @@ def test_a_fit_that_did_not_converge_is_pointed_out() -> None:
     fit = fit_neg(encode_rows([("t", "ann", "a"), ("t", "bob", "a")], label_set="abc"), ignore_progress)
     (warning,) = fit_warnings(replace(fit, convergence=Convergence((0.0, 1.0, 2.0), converged=False)))
     assert warning.startswith("The fit did not converge in 3 iterations")
+
+
+def test_a_crowd_in_which_nobody_overlaps_is_pointed_out_unless_there_is_gold() -> None:
+    rows: list[Row] = [("t", "ann", "a"), ("u", "bob", "b")]
+    assert any("No two people answered the same task" in warning for warning in warnings_about(rows))
+    assert not any("No two people" in warning for warning in warnings_about(rows, gold={"t": "a"}))

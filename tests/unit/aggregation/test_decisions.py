@@ -20,11 +20,12 @@ from tests.support.crowds import Row, aggregate_rows, encode_rows
         ([0.2, 0.6], 0.1, {1}, 0.6, 0.4),
         ([0.5, 0.1], 0.2, {0}, 0.5, 0.3),
         ([0.4, 0.4], 0.1, {0, 1}, 0.4, 0.0),
-        ([0.1, 0.1], 0.4, {2, 3}, 0.4, 0.0),
-        ([0.25, 0.25], 0.25, {0, 1, 2, 3}, 0.25, 0.0),
+        ([0.02, 0.02], 0.48, {2, 3}, 0.48, 0.0),  # odds of 24 to 1 against what was said
+        ([0.1, 0.1], 0.4, {0, 1}, 0.1, 0.0),  # 4 to 1 are not enough to publish what nobody said
+        ([0.25, 0.25], 0.25, {0, 1}, 0.25, 0.0),
     ],
 )
-def test_the_most_probable_label_wins(
+def test_the_most_probable_label_that_the_answers_allow_wins(
     options: list[float], unchosen: float, labels: set[int], confidence: float, lead: float
 ) -> None:
     answers = encode_rows([("t", "a", 0), ("t", "b", 1)], label_set=range(4))

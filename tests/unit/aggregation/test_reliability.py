@@ -33,7 +33,7 @@ def assess(rows: list[Row], truth: dict[Any, Any], **model: dict[Any, float]) ->
 
     `model` holds arrays of the fit, each as annotator → value; missing values are 0.
     """
-    answers = encode_rows(rows).with_all_options()  # so that the truth is an option even if nobody chose it
+    answers = encode_rows(rows, gold=truth).with_all_options()
     arrays: dict[str, Any] = {
         name: np.array([values.get(annotator, 0.0) for annotator in answers.annotators])
         for name, values in model.items()
@@ -73,13 +73,14 @@ def test_the_verdict_follows_the_informedness(right: float, verdict: str) -> Non
 @pytest.mark.parametrize("always", ["n", "y"])
 def test_an_annotator_who_always_gives_the_same_label_is_random(always: str, truth: dict[int, str]) -> None:
     rows = [*answers_of("ann", truth, 1.0), *((task, "always", always) for task in truth)]
-    verdicts, _ = assess(rows, truth)
+    verdicts, _ = assess(rows, truth, weight={"ann": 1.0, "always": 0.0})
     assert verdicts == {"ann": "trusted", "always": "random"}
 
 
 def test_an_annotator_who_always_gives_the_common_label_is_random_whatever_the_model_says() -> None:
     rows = [*answers_of("ann", RARE, 1.0), *((task, "always", "n") for task in RARE)]
-    verdicts, _ = assess(rows, RARE, knowledge={"ann": 0.95, "always": 0.95}, knowledge_error={})
+    model = {"knowledge": {"ann": 0.95, "always": 0.95}, "knowledge_error": {}, "weight": {"ann": 1.0}}
+    verdicts, _ = assess(rows, RARE, **model)
     assert verdicts == {"ann": "trusted", "always": "random"}
 
 
@@ -97,7 +98,10 @@ def test_contrary_takes_ten_answers_and_a_probability_of_nine_in_ten(
 ) -> None:
     truth = {task: EVEN[task] for task in range(answers)}
     verdicts, _ = assess(
-        [*answers_of("ann", EVEN, 1.0), *answers_of("x", truth, 0.0)], EVEN, adversary={"x": probability}
+        [*answers_of("ann", EVEN, 1.0), *answers_of("x", truth, 0.0)],
+        EVEN,
+        adversary={"x": probability},
+        weight={"ann": 1.0, "x": -1.0},
     )
     assert (verdicts["x"] == "contrary") == contrary
 
@@ -108,7 +112,7 @@ def test_answers_to_questions_with_one_label_do_not_count_towards_contrary() -> 
     rows += [(task, who, "only", "one") for task in range(10) for who in ("ann", "x")]
     truth: dict[Any, Any] = {(task, "q"): label for task, label in EVEN.items()}
     truth.update({(task, "one"): "only" for task in range(10)})
-    verdicts, _ = assess(rows, truth, adversary={"x": 0.99})
+    verdicts, _ = assess(rows, truth, adversary={"x": 0.99}, weight={"ann": 1.0, "x": -1.0})
     assert verdicts["x"] != "contrary"
 
 

@@ -35,7 +35,7 @@ def test_results_are_written_as_promised(
     done = run_command("aggregate", answers_csv, "--gold", gold_csv, "--out", out)
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in out.iterdir()) == ["annotators.csv", "consensus.csv", "run.json"]
-    assert read_header(out / "consensus.csv") == "task,label,confidence,difficulty,answers"
+    assert read_header(out / "consensus.csv") == "task,label,confidence,difficulty,answers,state"
     assert read_header(out / "annotators.csv") == (
         "annotator,answers,gold_answers,gold_correct,skill,skill_se,adversary_probability,weight,accuracy,verdict"
     )
@@ -61,7 +61,7 @@ def test_questions_come_after_tasks(write_csv: WriteCsv, tmp_path: Path) -> None
     )
     gold = write_csv("gold.csv", [("task", "question", "label"), ("1", "x", "x!")])
     assert main(["aggregate", str(answers), "--gold", str(gold), "--out", str(tmp_path / "out")]) == 0
-    assert read_header(tmp_path / "out" / "consensus.csv") == "task,question,label,confidence,difficulty,answers"
+    assert read_header(tmp_path / "out" / "consensus.csv") == "task,question,label,confidence,difficulty,answers,state"
     found = {(row["task"], row["question"]): row["label"] for row in read_rows(tmp_path / "out" / "consensus.csv")}
     assert found == {(task, question): f"{question}!" for task in "12" for question in "xy"}
 

@@ -22,13 +22,44 @@ class KnownConsensus:
 
     facts: ClassVar = {"method": "gem", "form": "paper", "why": "it was asked for", "iterations": 12}
     warnings = ()
-    doubtful = (("t3", "q"),)
     plurality_disagreements = 1
     tasks = (
-        {"task": "t1", "question": "q", "label": "a", "confidence": 1.0, "difficulty": 9.0, "answers": 3},
-        {"task": "t2", "question": "q", "label": "b", "confidence": 0.9, "difficulty": 5.0, "answers": 3},
-        {"task": "t3", "question": "q", "label": "a", "confidence": 0.5, "difficulty": 1.0, "answers": 2},
-        {"task": "t4", "question": "q", "label": "a", "confidence": 1.0, "difficulty": None, "answers": 0},
+        {
+            "task": "t1",
+            "question": "q",
+            "label": "a",
+            "confidence": 1.0,
+            "difficulty": 9.0,
+            "answers": 3,
+            "state": "settled",
+        },
+        {
+            "task": "t2",
+            "question": "q",
+            "label": "b",
+            "confidence": 0.9,
+            "difficulty": 5.0,
+            "answers": 3,
+            "state": "open",
+        },
+        {
+            "task": "t3",
+            "question": "q",
+            "label": "a",
+            "confidence": 0.5,
+            "difficulty": 1.0,
+            "answers": 2,
+            "state": "undecided",
+        },
+        {
+            "task": "t4",
+            "question": "q",
+            "label": "a",
+            "confidence": 1.0,
+            "difficulty": None,
+            "answers": 0,
+            "state": "settled",
+        },
     )
     scores = (_score("ann", "trusted", 0.01), _score("bob\n", "contrary", 0.91), _score("cy", "contrary", 0.99))
     gold_agreement = (1, 0)

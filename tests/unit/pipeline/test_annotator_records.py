@@ -46,6 +46,14 @@ def test_the_agreement_is_the_share_of_answers_that_are_the_consensus() -> None:
     assert (records[1][0].agreement, records[5][0].agreement) == (1.0, 0.5)
 
 
+def test_answers_that_nothing_can_be_compared_with_are_no_agreement() -> None:
+    """One person answers two tasks, of which somebody else contradicts one; a third person answers alone."""
+    said = [(1, 1, "good"), (2, 1, "good"), (2, 2, "bad"), (3, 3, "good")]
+    records = records_of(mood_crowd(*(mood_annotation(10 * task + who, task, who, label) for task, who, label in said)))
+    assert {records[1][0].agreement, records[2][0].agreement} == {0.0, 1.0}  # the tie is drawn
+    assert records[3][0].agreement is None
+
+
 def test_the_seconds_are_the_median_time_of_an_annotation() -> None:
     assert records_of(crowd_with_one_dissenter())[4][0].seconds == 4
 

@@ -14,6 +14,7 @@ from ls_crowd_plugin.pipeline.desired import desired_predictions
 from ls_crowd_plugin.pipeline.plan import DesiredPrediction, content_digest, crowd_meta
 from ls_crowd_plugin.pipeline.project_fit import fit_project
 from ls_crowd_plugin.recipe import Recipe
+from ls_crowd_plugin.records import SETTLED
 from tests.support.annotations import mood_annotation
 from tests.support.memory_studio import MOOD_CONFIG
 from tests.support.region_configs import SPANS, SURE, span_item
@@ -67,7 +68,7 @@ class TestPredictions:
 class TestMetadata:
     def test_say_what_a_prediction_is_based_on(self) -> None:
         meta = crowd_meta(predictions_of(crowd_of_five(FOUR_OF_FIVE), "gem")[1].result)
-        assert set(meta) == {"confidence", "difficulty", "answers", "method", "annotators"}
+        assert set(meta) == {"confidence", "difficulty", "state", "answers", "method", "annotators"}
         assert (meta["answers"], meta["method"], set(meta["annotators"])) == (5, "gem", set("12345"))
         assert set(meta["annotators"]["1"]) == {"skill", "adversary", "accuracy", "verdict"}
 
@@ -93,6 +94,13 @@ class TestMetadata:
 
 
 class TestGoldTasks:
+    def test_do_not_stand_out_by_their_state(self) -> None:
+        """Two tasks of ten are gold; all have the same share of votes for their label."""
+        predictions = predictions_of(crowd_of_five(FOUR_OF_FIVE, {(1, "mood"): "good", (2, "mood"): "bad"}))
+        states = {task: crowd_meta(one.result)["state"]["mood"] for task, one in predictions.items()}
+        assert {states[1], states[2]} == {states[3], states[4]}
+        assert states[1] == ("settled" if predictions[1].score >= SETTLED else "open")
+
     @pytest.mark.parametrize(("method", "has_difficulty"), [("gem", True), ("neg", False)])
     def test_do_not_stand_out_by_their_difficulty(self, method: str, has_difficulty: bool) -> None:
         """Two tasks with the same answers, of which one is known to be answered wrongly by everybody."""

@@ -51,6 +51,15 @@ class TestLabels:
         assert (label.record.label, label.record.gold, label.record.confidence) == ("bad", "bad", 1.0)
         assert label.blind_confidence < 1.0
 
+    def test_say_whether_the_answers_decide(self) -> None:
+        states = {label.record.task: label.record.state for label in labels_of(moods({1: "ggg", 2: "gb", 3: "bbb"}))}
+        assert states[2] == "undecided"
+        assert "undecided" not in (states[1], states[3])
+
+    def test_of_gold_are_settled(self) -> None:
+        (label,) = labels_of(moods({1: "gb"}, {(1, "mood"): "bad"}))
+        assert label.record.state == "settled"
+
     def test_are_disputed_where_trusted_people_disagree(self) -> None:
         crowd = moods({**{task: "ggg" if task % 2 else "bbb" for task in range(1, 61)}, 61: "ggb"})
         assert [label.record.task for label in labels_of(crowd, "gem") if label.record.disputed] == [61]

@@ -13,7 +13,7 @@ from ls_crowd_plugin.pipeline.crowd import Crowd
 from ls_crowd_plugin.pipeline.desired import desired_predictions
 from ls_crowd_plugin.pipeline.project_fit import ProjectFit, fit_project
 from tests.support.annotations import mood_annotation, mood_crowd
-from tests.support.span_crowds import span_crowd
+from tests.support.span_crowds import crowd_of_spans, span_annotation, span_crowd
 
 TWO_CONTROLS = """
 <View>
@@ -52,9 +52,11 @@ class TestSeparateFits:
         assert verdicts["mood"] == "contrary"
         assert verdicts["colour"] in ("trusted", "ordinary")
 
-    def test_call_somebody_contrary_who_is_so_in_one_control(self) -> None:
-        fit = fit_two_faced(separate=True)
-        assert (fit.scores[9].verdict, fit.summary.contrary) == ("contrary", [9])
+    def test_do_not_call_somebody_contrary_whose_means_say_otherwise(self) -> None:
+        """Contrary about moods and right about colours: right about half of everything."""
+        score = fit_two_faced(separate=True).scores[9]
+        assert score.verdict == "unreliable"
+        assert score.accuracy == pytest.approx(0.5, abs=0.1)  # two pseudo-answers in 60, and calibration
 
     def test_give_people_means_weighted_by_answers(self) -> None:
         score = fit_two_faced(separate=True).scores[1]
@@ -129,3 +131,36 @@ class TestRegions:
         fit = fit_project(span_crowd(*[[(0, 5, "PER"), (10, 15, "ORG")]] * 3, [], tasks=30))
         assert fit.scores[4].verdict != "contrary"
         assert fit.scores[4].adversary_probability == 0.0
+
+    def test_somebody_who_draws_at_random_is_not_trusted(self) -> None:
+        """Four people draw two spans on each task; a fifth draws elsewhere, and now and then one of the two, rightly
+        labelled: whoever judges only the labels of what several people drew sees nothing but right answers."""
+        chance, annotations = random.Random(4), []
+        for task in range(60):
+            spans = [(0, 5, chance.choice(["PER", "ORG"])), (20, 25, chance.choice(["PER", "ORG"]))]
+            drawn = {person: [span for span in spans if chance.random() < 0.9] for person in (1, 2, 3, 4)}
+            drawn[5] = [(start, start + 4, chance.choice(["PER", "ORG"])) for start in (40, 60, 80)]
+            drawn[5] += [spans[0]] if task % 4 == 0 else []
+            annotations += [
+                span_annotation(100 * task + person, task, person, of_person) for person, of_person in drawn.items()
+            ]
+        score = fit_project(crowd_of_spans(annotations)).scores[5]
+        assert score.weight is not None
+        assert score.accuracy is not None
+        assert score.accuracy < 1 / 3  # chance: two labels, or no region
+        assert score.weight < 0
+        assert score.verdict == "unreliable"
+
+    def test_that_their_only_witness_drew_keep_the_label_given(self) -> None:
+        """Most regions are ORG; a region that nobody else could see is called what its only witness called it."""
+        annotations = [
+            span_annotation(100 * task + person, task, person, [(0, 5, "PER" if task % 10 == 0 else "ORG")])
+            for task in range(40)
+            for person in (1, 2, 3)
+        ]
+        crowd = crowd_of_spans([*annotations, span_annotation(9999, 99, 7, [(0, 5, "PER")])])
+        fit = fit_project(crowd)
+        (unit,) = (unit for unit, group in crowd.groups.items() if group.task == 99)
+        assert fit.labels[unit, "entity"] == "PER"
+        assert fit.state(unit, "entity") != "settled"
+        assert fit.scores[7].verdict == "too little to say"

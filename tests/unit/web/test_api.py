@@ -16,7 +16,7 @@ from tests.support.pages import log_in
 
 LABEL_KEYS = {
     *("number", "task", "question", "part", "label", "confidence", "difficulty", "answers", "plurality", "gold"),
-    *("disputed", "posterior", "region", "project", "said"),
+    *("disputed", "posterior", "state", "region", "project", "said"),
 }
 
 

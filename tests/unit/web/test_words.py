@@ -95,3 +95,8 @@ class TestWhyALabelWon:
     def test_names_at_most_three_other_labels(self) -> None:
         labels = {number: f"label {number}" for number in range(2, 8)}
         assert self.explain({1: "news", **labels}).count(" for “") == 3
+
+    def test_it_did_not_if_the_answers_do_not_decide(self) -> None:
+        sentence = self.explain({1: "news", 2: "sport"}, state="undecided")
+        assert sentence.startswith("Undecided: ")
+        assert "“news”" in sentence
