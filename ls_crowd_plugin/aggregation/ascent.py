@@ -14,7 +14,8 @@ import numpy as np
 from .types import Floats
 
 MEMORY = 10  # how many of the last steps tell the curvature
-MAX_HALVINGS = 10  # of one step
+LENGTHS = (1.0, 0.3, 0.1, 0.03, 0.01)  # of steps, tried in this order
+MAX_STEP = 4.0  # in any parameter; for the logarithm of a number this is a factor of 55
 SUFFICIENT = 1e-4  # a step must gain at least this part of what the gradient promises
 
 
@@ -36,23 +37,22 @@ class Points(NamedTuple):
 
 
 def ascend(evaluate: Callable[[Floats], Point], start: Floats, max_steps: int, min_gain: float) -> Floats:
-    """Climb by L-BFGS steps; ends early if the next step promises less than `min_gain`. Returns parameters [N].
+    """Climb by L-BFGS steps; returns the parameters [N] that it reaches.
 
-    L-BFGS corrects the given curvature by what the last steps have shown of the gradient.
+    L-BFGS corrects the given curvature by what the last steps have shown of the gradient. Ends early if the next step
+    promises less than `min_gain`, or gains nothing because the function is too far from a quadratic one.
     """
     point = evaluate(start)
     memory: list[tuple[Floats, Floats]] = []  # of each step: the step, and how much the gradient became smaller
     for _ in range(max_steps):
         direction = _quasi_newton(point, memory)
+        direction *= MAX_STEP / max(np.abs(direction).max(initial=0.0), MAX_STEP)
         slope = float(point.gradient @ direction)
         if slope / 2 < min_gain:  # what a quadratic function gains
             break
         reached = _search_line(evaluate, point, direction, slope)
-        if reached is None and not memory:
-            break
         if reached is None:
-            memory = []
-            continue
+            break
         step, change = reached.at - point.at, point.gradient - reached.gradient
         if step @ change > 1e-10 * np.sqrt((step @ step) * (change @ change)):
             memory = [*memory[1 - MEMORY :], (step, change)]
@@ -75,12 +75,10 @@ def _quasi_newton(point: Point, memory: list[tuple[Floats, Floats]]) -> Floats:
 
 def _search_line(evaluate: Callable[[Floats], Point], point: Point, direction: Floats, slope: float) -> Point | None:
     """The first of ever shorter steps that gains enough; None if there is none."""
-    length = 1.0
-    for _ in range(MAX_HALVINGS):
+    for length in LENGTHS:
         reached = evaluate(point.at + length * direction)
         if reached.value >= point.value + SUFFICIENT * length * slope:
             return reached
-        length /= 2
     return None
 
 
@@ -102,10 +100,11 @@ def ascend_separately(
         step = np.linalg.solve(curvature, now.gradient.T[:, :, None])[:, :, 0].T
         if (step * now.gradient).sum(0).max(initial=0.0) / 2 < min_gain:
             break
-        new = evaluate(at + step)
+        reached = at + np.clip(step, -MAX_STEP, MAX_STEP)
+        new = evaluate(reached)
         better = new.value >= now.value
         damping = np.where(better, damping / 4, np.maximum(8 * damping, 0.5))
-        at = np.where(better, at + step, at)
+        at = np.where(better, reached, at)
         now = Points(
             np.where(better, new.value, now.value),
             np.where(better, new.gradient, now.gradient),

@@ -29,9 +29,10 @@ from .types import FitProgress, Floats
 ADVERSARY_LOG_ODDS = np.log(0.1 / 0.9)  # prior: most annotators are honest
 WIDTH_PRIOR = 4.0  # a prior's width is learned as if this many values of width 1 had been seen before
 TOLERANCE = 1e-4  # nats per answer: a fit ends when an iteration gains less
-INTENTION_STEPS = 8  # at most, in each comparison of intentions
-INTENTION_GAIN = 1e-3  # nats: when no annotator's next step gains more, intentions can be compared
-ASCENT_STEPS = 10  # at most, in each M2
+INTENTION_STEPS = 8  # at most, in each iteration; the same below
+DIFFICULTY_STEPS = 3
+ASCENT_STEPS = 10
+SMALL_GAIN = 1e-3  # nats: an annotator or a task whose next step gains less is at its best
 DIFFICULTIES = np.linspace(-3.0, 3.0, 13)  # where the difficulty of each task is tried, in widths of its prior
 
 
@@ -92,8 +93,8 @@ class PaperModel:
     def m_step(self) -> None:
         """Update Λ and the widths of its priors."""
         self._set_intentions()
-        self._search_difficulties()
         self._climb()
+        self._set_difficulties()
         self._set_origin_and_scale()
 
     def e_step(self) -> float:
@@ -153,7 +154,9 @@ class PaperModel:
         """E[log L_c] + log prior: [J] by annotator, gradient [4, J] in `annotators`, and [I] in the difficulty."""
         chances = self.given.probabilities(parameters)
         value = self.sum_by_annotator(chances.log_likelihood(self.right)) + self.log_prior(parameters)[:-1]
-        gradient = self._annotator_gradient(parameters, chances, self.right, [0, 1, 2, 3])
+        gradient = np.zeros((4, len(self.answered)))
+        rows = list(range(len(chances.slopes)))
+        gradient[rows] = self._annotator_gradient(parameters, chances, self.right, rows)
         return value, gradient, self._difficulty_gradient(parameters, chances, self.right)
 
     def _annotator_gradient(
@@ -180,6 +183,11 @@ class PaperModel:
         """[I] gradient of E[log L_c] + log prior in the difficulty."""
         likelihood = -self.sum_by_item(chances.score(right) * chances.slopes[0])
         return np.asarray(likelihood - parameters.difficulty / self.widths[1] ** 2)
+
+    def _difficulty_curvature(self, chances: Probabilities) -> Floats:
+        """[I] Fisher's information about the difficulty, with that of the prior."""
+        likelihood = self.sum_by_item(chances.information() * chances.slopes[0] ** 2)
+        return np.asarray(likelihood + 1 / self.widths[1] ** 2)
 
     def _set_intentions(self) -> None:
         """M1: set each v_j separately, comparing both intentions at their own best annotator parameters."""
@@ -214,27 +222,11 @@ class PaperModel:
             gradient = self._annotator_gradient(parameters, chances, self.right, rows)
             return Points(value, gradient, self._annotator_curvature(chances, rows))
 
-        values, value = ascend_separately(evaluate, start.annotators[rows], INTENTION_STEPS, INTENTION_GAIN)
+        values, value = ascend_separately(evaluate, start.annotators[rows], INTENTION_STEPS, SMALL_GAIN)
         return _with_rows(start, rows, values), value
 
-    def _search_difficulties(self) -> None:
-        """M2, first part: move each task to the best of some difficulties, because the objective has many summits."""
-        best = self.parameters.difficulty
-        value = self._item_values(best)
-        for candidate in DIFFICULTIES * self.widths[1]:
-            difficulty = np.full(len(best), candidate)
-            new = self._item_values(difficulty)
-            best = np.where(new > value, difficulty, best)
-            value = np.maximum(new, value)
-        self.parameters = replace(self.parameters, difficulty=best)
-
-    def _item_values(self, difficulty: Floats) -> Floats:
-        """[I] each item's part of the objective at a given difficulty [I]."""
-        _, evidence = self.label_posterior(replace(self.parameters, difficulty=difficulty))
-        return np.asarray(evidence - 0.5 * (difficulty / self.widths[1]) ** 2)
-
     def _climb(self) -> None:
-        """M2, second part: climb the objective in d, a and D together, with fixed intentions."""
+        """M2, first part: climb the objective in d, a and D together, with fixed intentions."""
         start, rows = self.parameters, self.own_rows
         count = len(start.skill)
         own = len(rows) * count  # the flat vector holds the annotators' rows, the difficulties, and the tied log a
@@ -248,24 +240,20 @@ class PaperModel:
 
         def evaluate(flat: Floats) -> Point:
             parameters = unpack(flat)
-            chances = self.given.probabilities(parameters)
-            posterior, evidence = self._label_posterior(np.log(chances.hit), np.log(chances.miss))
-            right = posterior.options[self.given.option]
+            chances, right, evidence = self._with_posterior(parameters)
             gradient = [
                 self._annotator_gradient(parameters, chances, right, rows).ravel(),
                 self._difficulty_gradient(parameters, chances, right),
             ]
             curvature = self._annotator_curvature(chances, rows)
-            information = chances.information()
-            by_item = self.sum_by_item(information * chances.slopes[0] ** 2) + 1 / self.widths[1] ** 2
-            shared = by_item[:0]
+            rest = [self._difficulty_curvature(chances)]
             if self.tied:
                 gradient.append(self._annotator_gradient(parameters, chances, right, [1]).sum(keepdims=True)[0])
-                shared = np.array([information @ chances.slopes[1] ** 2 + count / self.widths[2] ** 2])
+                rest.append(self._annotator_curvature(chances, [1]).sum(0)[0])
 
             def divide_by_curvature(vector: Floats) -> Floats:
                 annotators = np.linalg.solve(curvature, vector[:own].reshape(-1, count).T[:, :, None])[:, :, 0].T
-                return np.concatenate([annotators.ravel(), vector[own:] / np.concatenate([by_item, shared])])
+                return np.concatenate([annotators.ravel(), vector[own:] / np.concatenate(rest)])
 
             value = float(evidence.sum() + self.log_prior(parameters).sum())
             return Point(flat, value, np.concatenate(gradient), divide_by_curvature)
@@ -275,6 +263,36 @@ class PaperModel:
             parts.append(start.log_discrimination[:1])
         min_gain = 0.1 * TOLERANCE * len(self.right)
         self.parameters = unpack(ascend(evaluate, np.concatenate(parts), ASCENT_STEPS, min_gain))
+
+    def _with_posterior(self, parameters: Parameters) -> tuple[Probabilities, Floats, Floats]:
+        """E-step at some parameters: the answers' probabilities, P(answer is the true label) [n], log evidence [I]."""
+        chances = self.given.probabilities(parameters)
+        posterior, evidence = self._label_posterior(np.log(chances.hit), np.log(chances.miss))
+        return chances, posterior.options[self.given.option], evidence
+
+    def _set_difficulties(self) -> None:
+        """M2, second part: move each task by itself, and try some difficulties, because there are many summits."""
+
+        def penalised(evidence: Floats, difficulty: Floats) -> Floats:
+            return np.asarray(evidence - 0.5 * (difficulty / self.widths[1]) ** 2)
+
+        def evaluate(values: Floats) -> Points:
+            parameters = replace(self.parameters, difficulty=values[0])
+            chances, right, evidence = self._with_posterior(parameters)
+            gradient = self._difficulty_gradient(parameters, chances, right)
+            curvature = self._difficulty_curvature(chances)
+            return Points(penalised(evidence, values[0]), gradient[None], curvature[:, None, None])
+
+        best = self.parameters.difficulty
+        value = penalised(self.label_posterior(self.parameters)[1], best)
+        for candidate in DIFFICULTIES * self.widths[1]:
+            difficulty = np.full(len(best), candidate)
+            moved = replace(self.parameters, difficulty=difficulty)
+            new = penalised(self.label_posterior(moved)[1], difficulty)
+            best, value = np.where(new > value, difficulty, best), np.maximum(new, value)
+
+        values, _ = ascend_separately(evaluate, best[None], DIFFICULTY_STEPS, SMALL_GAIN)
+        self.parameters = replace(self.parameters, difficulty=values[0])
 
     def _set_origin_and_scale(self) -> None:
         """M2, last part: shift and scale Λ and learn the widths; this changes the prior, but not the likelihood.
@@ -286,8 +304,9 @@ class PaperModel:
 
         up to a constant, and for complex adversaries by −sum_j ((log gap_j + u)² + (log b_j − u)²) / 2; it is concave.
         """
-        informative, (by_skill, by_difficulty, _) = self.answers.is_informative, 1 / self.widths**2
-        parameters, difficulty = self.parameters, self.parameters.difficulty[self.answers.is_informative]
+        parameters, informative = self.parameters, self.answers.is_informative
+        difficulty = parameters.difficulty[informative]
+        by_skill, by_difficulty, _ = 1 / self.widths**2
         people, items = len(parameters.skill), len(difficulty)
         total = parameters.skill.sum() * by_skill + difficulty.sum() * by_difficulty
         shift = -total / (people * by_skill + items * by_difficulty)

@@ -60,7 +60,8 @@ class Parameters:
 class Probabilities:
     """Of every answer: [n] each, and the derivatives [4, n] of `hit` in the rows of `Parameters.annotators`.
 
-    `hit` depends on d_j − D_i only, so its derivative in the difficulty is the first row with the opposite sign.
+    Without complex adversaries there are only the first two rows. `hit` depends on d_j − D_i alone, so its derivative
+    in the difficulty is the first row with the opposite sign.
     """
 
     hit: Floats
@@ -101,7 +102,7 @@ class AnswerModel:
         distance = self._distance(parameters)
         solves, helps = self._solves(parameters, distance), self._helps(parameters, distance)
         hit, miss = self._hit_and_miss(solves, helps)
-        slopes = np.zeros((4, len(distance)))
+        slopes = np.empty((4 if self.complex else 2, len(distance)))
         discrimination = np.exp(parameters.log_discrimination)[self.annotator]
         slopes[0] = (helps - 1 / self.labels) * solves * (1 - solves) * discrimination
         slopes[1] = slopes[0] * distance
