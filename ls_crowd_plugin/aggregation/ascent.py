@@ -92,7 +92,7 @@ def ascend_separately(
     """
     at, now = start, evaluate(start)
     rows = len(start)
-    damping = np.zeros(start.shape[1])
+    damping: Floats = np.zeros(start.shape[1])
     for _ in range(max_steps):
         curvature = now.curvature.copy()
         diagonal = np.arange(rows)

@@ -110,7 +110,7 @@ class PaperModel:
     def _label_posterior(self, log_hit: Floats, log_miss: Floats, with_gold: bool = True) -> tuple[Posterior, Floats]:
         answers = self.answers
         option = group_sums(self.given.option, log_hit - log_miss, len(answers.option_item))
-        unchosen = np.zeros(len(answers.items))
+        unchosen: Floats = np.zeros(len(answers.items))
         if with_gold:
             option, unchosen = option + self.gold_option, self.gold_unchosen
         share, other, total = normalise(answers, option, unchosen)
