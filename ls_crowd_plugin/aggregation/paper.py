@@ -1,42 +1,45 @@
 """GEM as in the paper: a point estimate of every skill, discrimination, intention and task difficulty.
 
-    s = 1 / (1 + exp(−a_j (d_j − D_i)))          probability that annotator j can solve task i
-    honest             hit s + (1−s)/K           miss (1−s)/K
-    simple adversary   hit (1−s)/K               miss (1−s)/K + s/(K−1)
-    complex adversary  hit (1−s)/K + t·s         miss (1−s)/K + (1−t)·s/(K−1),   t = 1/(1 + exp(−b_j (θ_j − D_i)))
+`paper_answers` has the model of an answer. The E-step gives the posterior of the hidden labels of the non-probe tasks.
+M1 sets each intention v_j, comparing both intentions at their own best skill; M2 climbs in d, a and D. It climbs the
+objective itself, the marginal posterior, rather than the expected log-likelihood: by Fisher's identity both have the
+same gradient after an E-step, so an E-step in each evaluation is all that this takes, and far fewer steps are needed.
 
-`hit` is the probability of an answer if it is the true label, `miss` if another label is. The E-step gives the
-posterior of the hidden labels of the non-probe tasks. M1 sets each intention v_j, comparing both intentions at their
-own best skill; M2 maximises over d, a and D; M1 and M2 alternate until no intention changes. Gaussian priors on d, D
-and log a determine what the likelihood does not: a common shift, a common scale, and the infinite skill of somebody who
-is never wrong. The widths of the first two are learned too. Scale: log a_j has mean 0 and standard deviation 1.
+Gaussian priors on d, D and log a determine what the likelihood does not: a common shift, a common scale, and the
+infinite skill of somebody who is never wrong. The widths of the first two are learned too. Scale: log a_j has mean 0
+and standard deviation 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import brentq
 from scipy.special import expit
 
 from .answers import Answers
 from .arrays import group_sums
+from .ascent import Point, Points, ascend, ascend_separately
 from .em import run_em
 from .fit import Fit, Posterior, Votes, gold_scores, initial_difficulty, normalise, vote_shares, with_newcomers
-from .types import FitProgress, Flags, Floats
+from .paper_answers import AnswerModel, Parameters, Probabilities
+from .types import FitProgress, Floats
 
 ADVERSARY_LOG_ODDS = np.log(0.1 / 0.9)  # prior: most annotators are honest
 WIDTH_PRIOR = 4.0  # a prior's width is learned as if this many values of width 1 had been seen before
-MIN_PROBABILITY = 1e-12
-MAX_ASCENT_STEPS = 50
+TOLERANCE = 1e-4  # nats per answer: a fit ends when an iteration gains less
+INTENTION_STEPS = 8  # at most, in each iteration; the same below
+DIFFICULTY_STEPS = 3
+ASCENT_STEPS = 10
+SMALL_GAIN = 1e-3  # nats: an annotator or a task whose next step gains less is at its best
+DIFFICULTIES = np.linspace(-3.0, 3.0, 13)  # where the difficulty of each task is tried, in widths of its prior
 
 
 def fit_paper(answers: Answers, progress: FitProgress, tied: bool = False, complex_adversaries: bool = False) -> Fit:
     """Fit the paper's GEM; `tied` gives all annotators the same discrimination."""
     model = PaperModel(answers, tied, complex_adversaries)
-    convergence = run_em(model, answers, progress, max_iterations=100, tolerance=1e-4, min_iterations=3)
+    convergence = run_em(model, answers, progress, max_iterations=100, tolerance=TOLERANCE, min_iterations=3)
     posterior, _ = model.label_posterior(model.parameters, with_gold=False)
     log_hit, log_miss = model.log_hit_and_miss(model.parameters)
     parameters = model.parameters
@@ -63,38 +66,16 @@ def fit_paper(answers: Answers, progress: FitProgress, tied: bool = False, compl
     )
 
 
-@dataclass(frozen=True)
-class Parameters:
-    """Λ: [J] each except `difficulty` [I]; the last two only matter for complex adversaries."""
-
-    adversary: Flags  # 1 − v_j
-    skill: Floats  # d_j
-    log_discrimination: Floats  # log a_j
-    difficulty: Floats  # D_i
-    log_gap: Floats  # θ_j = d_j − exp(log_gap), so it is always below the skill
-    log_craft: Floats  # log b_j
-
-    @property
-    def annotators(self) -> Floats:
-        """[4, J] the real-valued parameters of the annotators."""
-        return np.stack([self.skill, self.log_discrimination, self.log_gap, self.log_craft])
-
-    def with_annotators(self, values: Floats) -> Parameters:
-        return replace(self, skill=values[0], log_discrimination=values[1], log_gap=values[2], log_craft=values[3])
-
-
 class PaperModel:
-    """The state of GEM: Λ, the widths of its priors, and the posterior of the labels."""
+    """The state of GEM: Λ, the widths of its priors, and the posterior of the labels. n answers, I items, J people."""
 
     def __init__(self, answers: Answers, tied: bool = False, complex_adversaries: bool = False) -> None:
         self.answers, self.tied, self.complex = answers, tied, complex_adversaries
-        used = answers.is_decidable  # n: the answers to items with several labels
-        self.item, self.annotator = answers.answer_item[used], answers.answer_annotator[used]
-        self.option = answers.answer_option[used]
-        self.labels = answers.label_count[self.item]  # [n] K
-        self.answered = np.bincount(self.annotator, minlength=len(answers.annotators))  # [J]
-        share = vote_shares(answers).options
+        self.given = AnswerModel(answers, complex_adversaries)
         count = len(answers.annotators)
+        self.answered = np.bincount(self.given.annotator, minlength=count)  # [J]
+        self.gold_option, self.gold_unchosen = gold_scores(answers)
+        share = vote_shares(answers).options
         self.parameters = Parameters(
             adversary=np.zeros(count, bool),
             skill=np.zeros(count),
@@ -104,91 +85,49 @@ class PaperModel:
             log_craft=np.zeros(count),
         )
         self.widths = np.array([2.0, 2.0, 1.0])  # standard deviations of d, D and log a
-        self.right: Floats = share[self.option]  # [n] P(the answer is the true label)
+        self.right: Floats = share[self.given.option]  # [n] P(the answer is the true label)
         self.adversary_log_odds: Floats = np.full(count, ADVERSARY_LOG_ODDS)
+        # The rows of `Parameters.annotators` that each annotator has separately
+        self.own_rows = [0, *([] if tied else [1]), *([2, 3] if complex_adversaries else [])]
 
     def m_step(self) -> None:
         """Update Λ and the widths of its priors."""
-        for _ in range(5):
-            before = self.parameters.adversary
-            self._set_intentions()
-            self._maximise_parameters()
-            if (before == self.parameters.adversary).all():
-                break
-        self._learn_widths()
+        self._set_intentions()
+        self._climb()
+        self._set_difficulties()
+        self._set_origin_and_scale()
 
     def e_step(self) -> float:
         """Update the posterior of the labels."""
         posterior, evidence = self.label_posterior(self.parameters)
-        self.right = posterior.options[self.option]
+        self.right = posterior.options[self.given.option]
         return float(evidence.sum() + self.log_prior(self.parameters).sum())
 
     def label_posterior(self, parameters: Parameters, with_gold: bool = True) -> tuple[Posterior, Floats]:
         """The posterior of the labels, and [I] log of (1/K) sum_k prod_j P(r_ij | z_i = k)."""
-        log_hit, log_miss = self.log_hit_and_miss(parameters)
+        return self._label_posterior(*self.log_hit_and_miss(parameters), with_gold)
+
+    def _label_posterior(self, log_hit: Floats, log_miss: Floats, with_gold: bool = True) -> tuple[Posterior, Floats]:
         answers = self.answers
-        ratio = group_sums(self.option, log_hit - log_miss, len(answers.option_item))
-        base = group_sums(self.item, log_miss, len(answers.items))
-        gold_option, unchosen = gold_scores(answers)
-        option = ratio + gold_option if with_gold else ratio
-        share, other, total = normalise(answers, option, unchosen if with_gold else np.zeros_like(unchosen))
-        return Posterior(share, other), base + total - np.log(answers.label_count)
+        option = group_sums(self.given.option, log_hit - log_miss, len(answers.option_item))
+        unchosen: Floats = np.zeros(len(answers.items))
+        if with_gold:
+            option, unchosen = option + self.gold_option, self.gold_unchosen
+        share, other, total = normalise(answers, option, unchosen)
+        return Posterior(share, other), self.sum_by_item(log_miss) + total - np.log(answers.label_count)
 
     def log_hit_and_miss(self, parameters: Parameters) -> tuple[Floats, Floats]:
         """[n] each: log hit and log miss of every answer."""
-        hit, miss = self._hit_and_miss(parameters, *self._solves(parameters))
+        hit, miss = self.given.hit_and_miss(parameters)
         return np.log(hit), np.log(miss)
-
-    def _solves(self, parameters: Parameters) -> tuple[Floats, Floats]:
-        """[n] each: s and t of every answer."""
-        annotator = self.annotator
-        difficulty = parameters.difficulty[self.item]
-        skill = parameters.skill[annotator]
-        solves = expit(np.exp(parameters.log_discrimination)[annotator] * (skill - difficulty))
-        if not self.complex:
-            return solves, np.zeros_like(solves)
-        threshold = skill - np.exp(parameters.log_gap)[annotator]
-        return solves, expit(np.exp(parameters.log_craft)[annotator] * (threshold - difficulty))
-
-    def _hit_and_miss(self, parameters: Parameters, solves: Floats, crafty: Floats) -> tuple[Floats, Floats]:
-        adversary = parameters.adversary[self.annotator]
-        guess = (1 - solves) / self.labels + MIN_PROBABILITY
-        hit = guess + np.where(adversary, crafty * solves, solves)
-        miss = guess + np.where(adversary, (1 - crafty) * solves / (self.labels - 1), 0.0)
-        return hit, miss
-
-    def expected_log_likelihood(self, parameters: Parameters) -> tuple[Floats, Floats, Floats]:
-        """[J] each annotator's part of E[log L_c], its gradient [4, J] in `annotators`, and [I] in the difficulty."""
-        annotator = self.annotator
-        solves, crafty = self._solves(parameters)
-        hit, miss = self._hit_and_miss(parameters, solves, crafty)
-        value = self.right * np.log(hit) + (1 - self.right) * np.log(miss)
-        adversary = parameters.adversary[annotator]
-        by_hit, by_miss = self.right / hit, (1 - self.right) / miss
-        others = self.labels - 1
-        by_solves = by_hit * (np.where(adversary, crafty, 1.0) - 1 / self.labels)
-        by_solves += by_miss * (np.where(adversary, (1 - crafty) / others, 0.0) - 1 / self.labels)
-        slope = by_solves * solves * (1 - solves)  # d value / d (a_j (d_j − D_i))
-        discrimination = np.exp(parameters.log_discrimination)[annotator]
-        distance = parameters.skill[annotator] - parameters.difficulty[self.item]
-        gradient = np.zeros((4, len(parameters.skill)))
-        by_skill = slope * discrimination
-        by_difficulty = -by_skill
-        gradient[1] = self.sum_by_annotator(slope * discrimination * distance)
-        if self.complex:
-            by_crafty = np.where(adversary, solves * (by_hit - by_miss / others), 0.0) * crafty * (1 - crafty)
-            craft, gap = np.exp(parameters.log_craft)[annotator], np.exp(parameters.log_gap)[annotator]
-            by_skill = by_skill + by_crafty * craft
-            by_difficulty = by_difficulty - by_crafty * craft
-            gradient[2] = self.sum_by_annotator(-by_crafty * craft * gap)
-            gradient[3] = self.sum_by_annotator(by_crafty * craft * (distance - gap))
-        gradient[0] = self.sum_by_annotator(by_skill)
-        by_item = group_sums(self.item, by_difficulty, len(parameters.difficulty))
-        return self.sum_by_annotator(value), gradient, by_item
 
     def sum_by_annotator(self, values: Floats) -> Floats:
         """[J] sums of one value per answer [n]."""
-        return group_sums(self.annotator, values, len(self.answered))
+        return group_sums(self.given.annotator, values, len(self.answered))
+
+    def sum_by_item(self, values: Floats) -> Floats:
+        """[I] sums of one value per answer [n]."""
+        return group_sums(self.given.item, values, len(self.answers.items))
 
     def log_prior(self, parameters: Parameters) -> Floats:
         """[J + 1] log prior of each annotator's parameters, and last that of the difficulties and the widths."""
@@ -206,30 +145,61 @@ class PaperModel:
         """What θ_j and b_j cost a complex adversary: half the log of the number of answers each, as in BIC."""
         return np.log(np.maximum(self.answered, 1)) if self.complex else 0.0
 
+    def _precision(self) -> Floats:
+        """[4, 1] one over the variance of the priors of the rows of `Parameters.annotators`."""
+        skill, _, discrimination = self.widths
+        return np.array([[1 / skill**2], [1 / discrimination**2], [float(self.complex)], [float(self.complex)]])
+
     def penalised_log_likelihood(self, parameters: Parameters) -> tuple[Floats, Floats, Floats]:
         """E[log L_c] + log prior: [J] by annotator, gradient [4, J] in `annotators`, and [I] in the difficulty."""
-        value, gradient, by_difficulty = self.expected_log_likelihood(parameters)
-        skill, difficulty, discrimination = self.widths
-        gradient[0] -= parameters.skill / skill**2
-        gradient[1] -= parameters.log_discrimination / discrimination**2
-        if self.complex:
-            gradient[2] -= parameters.log_gap
-            gradient[3] -= parameters.log_craft
-        return value + self.log_prior(parameters)[:-1], gradient, by_difficulty - parameters.difficulty / difficulty**2
+        chances = self.given.probabilities(parameters)
+        value = self.sum_by_annotator(chances.log_likelihood(self.right)) + self.log_prior(parameters)[:-1]
+        gradient = np.zeros((4, len(self.answered)))
+        rows = list(range(len(chances.slopes)))
+        gradient[rows] = self._annotator_gradient(parameters, chances, self.right, rows)
+        return value, gradient, self._difficulty_gradient(parameters, chances, self.right)
+
+    def _annotator_gradient(
+        self, parameters: Parameters, chances: Probabilities, right: Floats, rows: list[int]
+    ) -> Floats:
+        """[R, J] gradient of E[log L_c] + log prior in some rows of `Parameters.annotators`."""
+        score = chances.score(right)
+        likelihood = np.stack([self.sum_by_annotator(score * chances.slopes[row]) for row in rows])
+        return np.asarray(likelihood - (self._precision() * parameters.annotators)[rows])
+
+    def _annotator_curvature(self, chances: Probabilities, rows: list[int]) -> Floats:
+        """[J, R, R] Fisher's information about some rows of `Parameters.annotators`, with that of the prior."""
+        information = chances.information()
+        curvature = np.empty((len(self.answered), len(rows), len(rows)))
+        for first, row in enumerate(rows):
+            weighted = information * chances.slopes[row]
+            for second, other in enumerate(rows[: first + 1]):
+                curvature[:, first, second] = self.sum_by_annotator(weighted * chances.slopes[other])
+                curvature[:, second, first] = curvature[:, first, second]
+            curvature[:, first, first] += self._precision()[row]
+        return curvature
+
+    def _difficulty_gradient(self, parameters: Parameters, chances: Probabilities, right: Floats) -> Floats:
+        """[I] gradient of E[log L_c] + log prior in the difficulty."""
+        likelihood = -self.sum_by_item(chances.score(right) * chances.slopes[0])
+        return np.asarray(likelihood - parameters.difficulty / self.widths[1] ** 2)
+
+    def _difficulty_curvature(self, chances: Probabilities) -> Floats:
+        """[I] Fisher's information about the difficulty, with that of the prior."""
+        likelihood = self.sum_by_item(chances.information() * chances.slopes[0] ** 2)
+        return np.asarray(likelihood + 1 / self.widths[1] ** 2)
 
     def _set_intentions(self) -> None:
         """M1: set each v_j separately, comparing both intentions at their own best annotator parameters."""
         count = len(self.parameters.skill)
         best = self.parameters
-        current = self.penalised_log_likelihood(best)[0]
-        best_value: Floats = current
+        current = best_value = self.penalised_log_likelihood(best)[0]
         value_at_best = []
         for adversary in (False, True):
             start = replace(
                 self.parameters, adversary=np.full(count, adversary), skill=np.maximum(self.parameters.skill, 0.0)
             )
-            candidate = self._best_annotators(start)
-            value = self.penalised_log_likelihood(candidate)[0]
+            candidate, value = self._best_annotators(start)
             unchanged = self.parameters.adversary == adversary
             value_at_best.append(np.where(unchanged, np.maximum(value, current), value))
             better = value > best_value
@@ -237,61 +207,126 @@ class PaperModel:
                 best.with_annotators(np.where(better, candidate.annotators, best.annotators)),
                 adversary=np.where(better, adversary, best.adversary),
             )
-            best_value = np.asarray(np.maximum(value, best_value))
+            best_value = np.maximum(value, best_value)
         self.parameters = best
         self.adversary_log_odds = value_at_best[1] - value_at_best[0]
 
-    def _best_annotators(self, start: Parameters) -> Parameters:
-        """Maximise over the annotators' own parameters, with fixed intentions and difficulties."""
-        free, shape = self._free_rows(), start.annotators.shape
+    def _best_annotators(self, start: Parameters) -> tuple[Parameters, Floats]:
+        """Maximise E[log L_c] over the annotators' own parameters only; returns them and each annotator's value [J]."""
+        rows = self.own_rows
 
-        def unpack(flat: Floats) -> Parameters:
-            values = start.annotators
-            values[free] = flat.reshape(-1, shape[1])
-            return start.with_annotators(values)
+        def evaluate(values: Floats) -> Points:
+            parameters = _with_rows(start, rows, values)
+            chances = self.given.probabilities(parameters)
+            value = self.sum_by_annotator(chances.log_likelihood(self.right)) + self.log_prior(parameters)[:-1]
+            gradient = self._annotator_gradient(parameters, chances, self.right, rows)
+            return Points(value, gradient, self._annotator_curvature(chances, rows))
 
-        def loss(flat: Floats) -> tuple[float, Floats]:
-            value, gradient, _ = self.penalised_log_likelihood(unpack(flat))
-            return -float(value.sum()), -gradient[free].ravel()
+        values, value = ascend_separately(evaluate, start.annotators[rows], INTENTION_STEPS, SMALL_GAIN)
+        return _with_rows(start, rows, values), value
 
-        return unpack(_minimise(loss, start.annotators[free].ravel()))
-
-    def _free_rows(self) -> list[int]:
-        """The rows of `annotators` that each annotator has separately."""
-        return [0, *([] if self.tied else [1]), *([2, 3] if self.complex else [])]
-
-    def _maximise_parameters(self) -> None:
-        """M2: maximise over d, a and D together, with fixed intentions."""
-        start, free = self.parameters, self._free_rows()
+    def _climb(self) -> None:
+        """M2, first part: climb the objective in d, a and D together, with fixed intentions."""
+        start, rows = self.parameters, self.own_rows
         count = len(start.skill)
-        own = len(free) * count  # the flat vector holds the annotators' rows, the difficulties, and the tied log a
+        own = len(rows) * count  # the flat vector holds the annotators' rows, the difficulties, and the tied log a
+        end = own + len(start.difficulty)
 
         def unpack(flat: Floats) -> Parameters:
-            values = start.annotators
-            values[free] = flat[:own].reshape(-1, count)
+            parameters = _with_rows(start, rows, flat[:own].reshape(-1, count))
             if self.tied:
-                values[1] = flat[-1]
-            return replace(start.with_annotators(values), difficulty=flat[own : own + len(start.difficulty)])
+                parameters = replace(parameters, log_discrimination=np.full(count, flat[-1]))
+            return replace(parameters, difficulty=flat[own:end])
 
-        def loss(flat: Floats) -> tuple[float, Floats]:
+        def evaluate(flat: Floats) -> Point:
             parameters = unpack(flat)
-            value, gradient, by_difficulty = self.penalised_log_likelihood(parameters)
-            total = value.sum() - 0.5 * ((parameters.difficulty / self.widths[1]) ** 2).sum()
-            parts = [gradient[free].ravel(), by_difficulty]
+            chances, right, evidence = self._with_posterior(parameters)
+            gradient = [
+                self._annotator_gradient(parameters, chances, right, rows).ravel(),
+                self._difficulty_gradient(parameters, chances, right),
+            ]
+            curvature = self._annotator_curvature(chances, rows)
+            rest = [self._difficulty_curvature(chances)]
             if self.tied:
-                parts.append(gradient[1].sum(keepdims=True))
-            return -float(total), -np.concatenate(parts)
+                gradient.append(self._annotator_gradient(parameters, chances, right, [1]).sum(keepdims=True)[0])
+                rest.append(self._annotator_curvature(chances, [1]).sum(0)[0])
 
-        parts = [start.annotators[free].ravel(), start.difficulty]
+            def divide_by_curvature(vector: Floats) -> Floats:
+                annotators = np.linalg.solve(curvature, vector[:own].reshape(-1, count).T[:, :, None])[:, :, 0].T
+                return np.concatenate([annotators.ravel(), vector[own:] / np.concatenate(rest)])
+
+            value = float(evidence.sum() + self.log_prior(parameters).sum())
+            return Point(flat, value, np.concatenate(gradient), divide_by_curvature)
+
+        parts = [start.annotators[rows].ravel(), start.difficulty]
         if self.tied:
             parts.append(start.log_discrimination[:1])
-        self.parameters = unpack(_minimise(loss, np.concatenate(parts)))
+        min_gain = 0.1 * TOLERANCE * len(self.right)
+        self.parameters = unpack(ascend(evaluate, np.concatenate(parts), ASCENT_STEPS, min_gain))
 
-    def _learn_widths(self) -> None:
-        """Set the widths of d's and D's priors to their own maximum; that of log a stays, because it sets the scale."""
-        difficulty = self.parameters.difficulty[self.answers.is_informative]
-        for position, values in enumerate((self.parameters.skill, difficulty)):
+    def _with_posterior(self, parameters: Parameters) -> tuple[Probabilities, Floats, Floats]:
+        """E-step at some parameters: the answers' probabilities, P(answer is the true label) [n], log evidence [I]."""
+        chances = self.given.probabilities(parameters)
+        posterior, evidence = self._label_posterior(np.log(chances.hit), np.log(chances.miss))
+        return chances, posterior.options[self.given.option], evidence
+
+    def _set_difficulties(self) -> None:
+        """M2, second part: move each task by itself, and try some difficulties, because there are many summits."""
+
+        def penalised(evidence: Floats, difficulty: Floats) -> Floats:
+            return np.asarray(evidence - 0.5 * (difficulty / self.widths[1]) ** 2)
+
+        def evaluate(values: Floats) -> Points:
+            parameters = replace(self.parameters, difficulty=values[0])
+            chances, right, evidence = self._with_posterior(parameters)
+            gradient = self._difficulty_gradient(parameters, chances, right)
+            curvature = self._difficulty_curvature(chances)
+            return Points(penalised(evidence, values[0]), gradient[None], curvature[:, None, None])
+
+        best = self.parameters.difficulty
+        value = penalised(self.label_posterior(self.parameters)[1], best)
+        for candidate in DIFFICULTIES * self.widths[1]:
+            difficulty = np.full(len(best), candidate)
+            moved = replace(self.parameters, difficulty=difficulty)
+            new = penalised(self.label_posterior(moved)[1], difficulty)
+            best, value = np.where(new > value, difficulty, best), np.maximum(new, value)
+
+        values, _ = ascend_separately(evaluate, best[None], DIFFICULTY_STEPS, SMALL_GAIN)
+        self.parameters = replace(self.parameters, difficulty=values[0])
+
+    def _set_origin_and_scale(self) -> None:
+        """M2, last part: shift and scale Λ and learn the widths; this changes the prior, but not the likelihood.
+
+        EM alone would approach the best shift and scale in many small steps. The width of log a stays, because it sets
+        the scale. With d, D and their widths multiplied by e^u and a divided by it, the log prior changes by
+
+            −(J + I) u − sum_j (log a_j − u)² / 2 − WIDTH_PRIOR · sum_widths (u + e^(−2u) / (2 width²))
+
+        up to a constant, and for complex adversaries by −sum_j ((log gap_j + u)² + (log b_j − u)²) / 2; it is concave.
+        """
+        parameters, informative = self.parameters, self.answers.is_informative
+        difficulty = parameters.difficulty[informative]
+        by_skill, by_difficulty, _ = 1 / self.widths**2
+        people, items = len(parameters.skill), len(difficulty)
+        total = parameters.skill.sum() * by_skill + difficulty.sum() * by_difficulty
+        shift = -total / (people * by_skill + items * by_difficulty)
+        for position, values in enumerate((parameters.skill + shift, difficulty + shift)):
             self.widths[position] = np.sqrt((values @ values + WIDTH_PRIOR) / (len(values) + WIDTH_PRIOR))
+        logs = parameters.log_discrimination / self.widths[2] ** 2
+        pull = people / self.widths[2] ** 2
+        if self.complex:
+            logs = logs + parameters.log_craft - parameters.log_gap
+            pull += 2 * people
+        narrowness = (1 / self.widths[:2] ** 2).sum()
+
+        def slope(u: float) -> float:
+            widths = WIDTH_PRIOR * (np.exp(-2 * u) * narrowness - 2)
+            return float(logs.sum() - pull * u - people - items + widths)
+
+        log_scale = float(brentq(slope, -20.0, 20.0))
+        moved = parameters.moved(float(shift), log_scale)
+        self.parameters = replace(moved, difficulty=np.where(informative, moved.difficulty, 0.0))
+        self.widths[:2] *= np.exp(log_scale)
 
     def skill_error(self) -> Floats:
         """[J] standard error of d_j: one over the root of the curvature of its objective."""
@@ -304,7 +339,8 @@ class PaperModel:
         return np.asarray(1 / np.sqrt(np.maximum(curvature, 1 / (100 * self.widths[0] ** 2))))
 
 
-def _minimise(loss: Callable[[Floats], tuple[float, Floats]], start: Floats) -> Floats:
-    """Minimise a loss that returns its value and gradient."""
-    result = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": MAX_ASCENT_STEPS})
-    return np.asarray(result.x)
+def _with_rows(parameters: Parameters, rows: list[int], values: Floats) -> Parameters:
+    """Replace some rows of `Parameters.annotators` by values [R, J]."""
+    annotators = parameters.annotators
+    annotators[rows] = values
+    return parameters.with_annotators(annotators)

@@ -57,6 +57,8 @@ class LazyGroup(click.Group):
 @click.pass_context
 def ls_crowd(context: click.Context) -> None:
     """Turn many people's labels into labels you can trust."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # the arrays are small: threads would wait for each other
+        os.environ.setdefault(name, "1")
     if context.invoked_subcommand is None:
         click.echo(context.get_help(), err=True)
         context.exit(2)

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 
 from ls_crowd_plugin.aggregation.answers import Answers
-from ls_crowd_plugin.aggregation.paper import MIN_PROBABILITY, PaperModel, Parameters, fit_paper
+from ls_crowd_plugin.aggregation.paper import PaperModel, fit_paper
+from ls_crowd_plugin.aggregation.paper_answers import MIN_PROBABILITY, Parameters
 from ls_crowd_plugin.aggregation.types import Floats
 from ls_crowd_plugin.demo.crowds import generative_crowd
 from tests.support.crowds import (
@@ -89,34 +90,55 @@ def test_hit_and_miss_are_as_in_the_paper(kind: str) -> None:
 
 @pytest.mark.parametrize("block", BLOCKS)
 @pytest.mark.parametrize("kind", [*KINDS, "half adversaries"])
-@pytest.mark.parametrize("with_prior", [False, True])
-def test_the_gradient_agrees_with_finite_differences(block: str, kind: str, with_prior: bool) -> None:
+@pytest.mark.parametrize("marginal", [False, True])
+def test_the_gradient_agrees_with_finite_differences(block: str, kind: str, marginal: bool) -> None:
+    """Of E[log L_c] with the prior and, by Fisher's identity after an E-step, of the objective."""
     adversary, complex_ = KINDS.get(kind, (None, True))
     answers = mixed_crowd(2)
     model = PaperModel(answers, complex_adversaries=complex_)
     model.widths = np.array([1.5, 0.8, 1.0])
     model.right = np.random.default_rng(3).random(len(answers.answer_item))
-    parameters = random_parameters(answers, 4, adversary)
+    model.parameters = random_parameters(answers, 4, adversary)
+    if marginal:
+        model.e_step()
 
     def value(parameters: Parameters) -> float:
-        if not with_prior:
-            return float(model.expected_log_likelihood(parameters)[0].sum())
+        if marginal:
+            return float(model.label_posterior(parameters)[1].sum() + model.log_prior(parameters).sum())
         return float(model.penalised_log_likelihood(parameters)[0].sum() + model.log_prior(parameters)[-1])
 
-    likelihood = model.penalised_log_likelihood if with_prior else model.expected_log_likelihood
-    _, by_annotator, by_difficulty = likelihood(parameters)
+    _, by_annotator, by_difficulty = model.penalised_log_likelihood(model.parameters)
     gradient = by_difficulty if block == "difficulty" else by_annotator[BLOCKS.index(block)]
     step = 1e-5
     differences = []
     for position in range(len(gradient)):
         moved = []
         for sign in (1, -1):
-            values = getattr(parameters, block).copy()
+            values = getattr(model.parameters, block).copy()
             values[position] += sign * step
-            moved.append(value(replace(parameters, **{block: values})))
+            moved.append(value(replace(model.parameters, **{block: values})))
         differences.append((moved[0] - moved[1]) / (2 * step))
     # Central differences err by step² · f‴ / 6, about 1e-10 times a few dozen, and by rounding: 1e-14 · |f| / step.
     assert gradient == pytest.approx(np.array(differences), abs=1e-6)
+
+
+@pytest.mark.parametrize("complex_", [False, True])
+def test_the_answers_have_the_same_probabilities_on_another_scale(complex_: bool) -> None:
+    answers = mixed_crowd(2)
+    model, parameters = PaperModel(answers, complex_adversaries=complex_), random_parameters(answers, 4)
+    before, after = (np.exp(model.log_hit_and_miss(other)) for other in (parameters, parameters.moved(0.7, -1.3)))
+    assert after == pytest.approx(before, abs=1e-12)  # rounding of numbers up to one
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_iteration_leaves_the_best_origin_and_scale(form: str) -> None:
+    model = PaperModel(mixed_crowd(2), **FORMS[form])
+    objective = run_iterations(model, 1)
+    parameters, widths = model.parameters, model.widths.copy()
+    for log_scale in (-0.01, 0.01):
+        model.widths = np.array([*widths[:2] * np.exp(log_scale), widths[2]])
+        model.parameters = parameters.moved(0.0, log_scale)
+        assert model.e_step() < objective
 
 
 def enumerated_posterior(
