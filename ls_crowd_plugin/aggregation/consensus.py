@@ -44,7 +44,7 @@ class Consensus:
         self._answers: Answers = self._fit.answers
         self._posterior = self._calibrated(self._fit)
         self._decisions = Decisions(
-            self._answers, self._posterior, seed, self._evidence(self._fit), by_distance=decide == "distance"
+            self._answers, self._posterior, seed, self._evidence, by_distance=decide == "distance"
         )
 
     @cached_property
@@ -106,20 +106,18 @@ class Consensus:
     def tasks(self) -> list[Json]:
         """One row per task, with the columns of `consensus.csv`; `question` only if the input has questions."""
         answers, difficulty = self._answers, self._fit.difficulty
+        undecided = (self._decisions.is_undecided & ~answers.has_gold).tolist()
+        key = ("task", "question") if answers.has_questions else ("task",)
+        names = (*key, "label", "confidence", "difficulty", "answers", "state")
         columns = (
-            answers.items,
+            *(zip(*answers.items, strict=True) if answers.has_questions else (answers.items,)),
             self.labels.values(),
             self.confidence.values(),
             [None] * len(answers.items) if difficulty is None else difficulty.tolist(),
             answers.answers_per_item.tolist(),
-            map(label_state, self.confidence.values(), (self._decisions.is_undecided & ~answers.has_gold).tolist()),
+            map(label_state, self.confidence.values(), undecided),
         )
-        names = ("label", "confidence", "difficulty", "answers", "state")
-        rows = []
-        for item, *values in zip(*columns, strict=True):
-            key = {"task": item[0], "question": item[1]} if answers.has_questions else {"task": item}
-            rows.append({**key, **dict(zip(names, values, strict=True))})
-        return rows
+        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
     @cached_property
     def scores(self) -> list[AnnotatorScore]:
@@ -231,9 +229,9 @@ class Consensus:
         calibrated = self._method_fit.calibration.apply(fit.answers, fit.posterior, fit.weight)
         return pool_with_prior(fit.answers, calibrated, self._comparable)
 
-    def _evidence(self, fit: Fit) -> Posterior:
+    def _evidence(self) -> Posterior:
         """What the answers say without how common labels are: P(label) / prior(label), normalised."""
-        answers = fit.answers
+        fit, answers = self._fit, self._answers
         with np.errstate(divide="ignore"):
             options, unchosen = np.log(fit.posterior.options), np.log(fit.posterior.unchosen)
         if fit.class_prior is not None:

@@ -15,6 +15,7 @@ more often where labels are rare. Ties are drawn at random, but always in the sa
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from functools import cached_property, partial
 
 import numpy as np
@@ -40,12 +41,12 @@ class Decisions:
         answers: Answers,
         posterior: Posterior,
         seed: int,
-        evidence: Posterior | None = None,
+        evidence: Callable[[], Posterior] | None = None,
         by_distance: bool = False,
     ) -> None:
-        """`evidence` is what the posterior would be if all labels were equally common; by default the same."""
+        """`evidence` gives what the posterior would be if all labels were equally common; by default the same."""
         self._answers, self._posterior, self._seed = answers, posterior, seed
-        self._evidence = posterior if evidence is None else evidence
+        self._evidence = evidence or (lambda: posterior)
         self._scales = np.flatnonzero(answers.is_ordered).tolist() if by_distance else []
 
     @cached_property
@@ -83,12 +84,11 @@ class Decisions:
     @cached_property
     def _founded(self) -> Integers:
         """[I] the most probable choice, or the most frequent answer where nobody gave that."""
-        answers, votes = self._answers, self._answers.votes
-        most_votes = np.maximum.reduceat(votes, answers.option_start)
-        frequent = votes >= most_votes[answers.option_item]  # [O]
+        answers = self._answers
         choice = self._favourite.copy()
         for item in np.flatnonzero(self._is_unfounded).tolist():
-            options = np.flatnonzero(frequent[answers.options_of(item)]) + answers.option_start[item]
+            votes = answers.votes[answers.options_of(item)]
+            options = np.flatnonzero(votes >= votes.max()) + answers.option_start[item]
             probability = self._posterior.options[options]
             tied = options[probability >= probability.max() - SAME]
             choice[item] = self._draw(item, answers.option_choice[tied].tolist())
@@ -117,7 +117,8 @@ class Decisions:
         """[I] whether nobody gave the most probable label, and the answers do not exclude what was given."""
         answers = self._answers
         was_given = np.maximum.reduceat(self._is_favourite & (answers.votes > 0), answers.option_start)
-        return np.asarray(answers.is_informative & ~was_given & ~self.excludes_given)
+        unfounded = np.asarray(answers.is_informative & ~was_given)
+        return unfounded & ~self.excludes_given if unfounded.any() else unfounded
 
     @cached_property
     def excludes_given(self) -> Flags:
@@ -128,8 +129,9 @@ class Decisions:
 
     @cached_property
     def _log_evidence(self) -> Posterior:
+        options, unchosen = self._evidence()
         with np.errstate(divide="ignore"):
-            return Posterior(np.log(self._evidence.options), np.log(self._evidence.unchosen))
+            return Posterior(np.log(options), np.log(unchosen))
 
     @cached_property
     def _own_evidence(self) -> Floats:

@@ -39,6 +39,8 @@ def prior_weight(labels: Floats) -> Floats:
 def pool_with_prior(answers: Answers, posterior: Posterior, comparable: Positions) -> Posterior:
     """The posterior, pooled with the prior where an item has one answer; `comparable` [J] is n of every annotator."""
     single = answers.answers_per_item == 1
+    if not single.any():
+        return posterior
     known = np.ones(len(answers.items))  # [I] r
     only_answer = single[answers.answer_item]
     count = comparable[answers.answer_annotator[only_answer]]

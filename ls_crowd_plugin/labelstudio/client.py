@@ -10,7 +10,7 @@ from ..errors import BrokenAnswer, LabelStudioError, NotFound, Rejected
 from ..records import Json
 from .http import Http
 from .retries import MAX_TRIES
-from .salvage import read_page
+from .salvage import UNREADABLE, read_page
 from .types import Prediction, ProjectFacts, user_id
 
 PAGE_SIZE = 1000  # tasks per page; the fastest with Label Studio
@@ -121,13 +121,16 @@ class LabelStudio:
             raise self._too_old("count the predictions of each model version") from None
 
     def predictions(self, project: int) -> list[Prediction]:
-        """Return all predictions on the tasks of a project, those of others too."""
+        """Return all predictions on the tasks of a project, those of others too.
+
+        Where one of a task's predictions cannot be shown, none can: a Prediction without an id stands for them.
+        """
         try:
             listed = self.http.get("/api/predictions/", project=project)
-        except BrokenAnswer:  # one of them cannot be shown
+        except BrokenAnswer:
             pages = self._task_pages(project, PREDICTION_FIELDS, "all", {})
-            found = {one.id: one for page in pages for task in page for one in _predictions(task)}
-            return list(found.values())
+            by_task = {int(task["id"]): _predictions(task) for page in pages for task in page}
+            return [one for predictions in by_task.values() for one in predictions]
         return [Prediction.from_json(prediction) for prediction in listed]
 
     def predictions_on(self, project: int, tasks: Collection[int]) -> dict[int, list[Prediction]]:
@@ -225,8 +228,8 @@ class LabelStudio:
                 return
             page += 1
 
-    def _result(self, kind: str, number: int) -> object:
-        return self.http.get(f"/api/{kind}/{number}/")["result"]
+    def _result(self, annotation: int) -> object:
+        return self.http.get(f"/api/annotations/{annotation}/")["result"]
 
     def _task_page(
         self, project: int, include: str, fields: str, query: Json, page: int, page_size: int, tries: int = MAX_TRIES
@@ -257,4 +260,6 @@ def _changed_after(since: str) -> Json:
 
 def _predictions(task: Json) -> list[Prediction]:
     """The predictions that a task was listed with."""
+    if task["predictions"] == UNREADABLE:
+        return [Prediction(0, int(task["id"]), "", None, [])]
     return [Prediction.from_json({"task": task["id"], **one}) for one in task["predictions"]]

@@ -2,7 +2,8 @@
 
 Label Studio stores an infinite time of work or half of a Unicode character, and from then on answers 500 to every list
 of tasks with that annotation or prediction. So a page that fails is read in ever smaller parts, and the task that
-remains without the fields that may be to blame, and its results one by one. Only what cannot be shown is lost.
+remains without the fields that may be to blame, and its annotations' results one by one. Only the annotation that
+cannot be shown is lost, or, as Label Studio does not tell them apart, all predictions on the task.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ PARTS = 10  # in which a page is read again
 FEW_TRIES = 2  # of requests that are expected to fail
 NESTED = ("annotations", "predictions")  # what tasks may be shown with
 BLAMED = (("lead_time",), ("lead_time", "result"), ("lead_time", "result", "data"))  # fields to leave out in turn
-UNREADABLE = "unreadable"  # stands for a result that cannot be shown; a result is a list
+UNREADABLE = "unreadable"  # stands for a result, or for a task's predictions, that cannot be shown; both are lists
 
 
 class ReadPage(Protocol):
@@ -27,7 +28,7 @@ class ReadPage(Protocol):
         """Return the number of all tasks, and those on a page, with the fields listed in `include`."""
 
 
-ResultOf = Callable[[str, int], object]  # one of NESTED, and an id → its result
+ResultOf = Callable[[int], object]  # annotation → its result
 
 
 def read_page(
@@ -60,6 +61,9 @@ def read_page(
 
 def _read_task(read: ReadPage, result_of: ResultOf, include: str, page: int) -> tuple[int, list[Json]]:
     """Return one task without the fields that keep Label Studio from showing it."""
+    if "predictions" in include.split(","):  # Label Studio shows their results whatever is asked for
+        total, tasks = read("id", page, 1, MAX_TRIES)
+        return total, [{**task, "predictions": UNREADABLE} for task in tasks]
     for blamed in BLAMED[:-1]:
         with suppress(BrokenAnswer):
             return _read_without(blamed, read, result_of, include, page, FEW_TRIES)
@@ -72,14 +76,13 @@ def _read_without(
     fields = [field for field in include.split(",") if field not in blamed]
     total, tasks = read(",".join(fields), page, 1, tries)
     if "result" in blamed:
-        for kind in NESTED:
-            for one in (one for task in tasks for one in task.get(kind) or ()):
-                one["result"] = _result(result_of, kind, int(one["id"]))
+        for annotation in (one for task in tasks for one in task.get("annotations") or ()):
+            annotation["result"] = _result(result_of, int(annotation["id"]))
     return total, tasks
 
 
-def _result(result_of: ResultOf, kind: str, number: int) -> object:
+def _result(result_of: ResultOf, annotation: int) -> object:
     try:
-        return result_of(kind, number)
+        return result_of(annotation)
     except (BrokenAnswer, NotFound):
         return UNREADABLE

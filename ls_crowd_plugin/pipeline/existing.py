@@ -45,9 +45,22 @@ def adoptable(predictions: Sequence[Prediction], versions: Collection[str]) -> s
     return written
 
 
-def existing_predictions(studio: LabelStudio, project: int, ours: Collection[str]) -> list[ExistingPrediction]:
-    """Our predictions in Label Studio."""
-    return [ExistingPrediction.of(one) for one in studio.predictions(project) if one.model_version in ours]
+def existing_predictions(
+    studio: LabelStudio, project: int, ours: Collection[str]
+) -> tuple[list[ExistingPrediction], frozenset[int]]:
+    """Our predictions in Label Studio, and the tasks whose predictions it cannot show."""
+    found = studio.predictions(project)
+    hidden = frozenset(one.task for one in found if not one.id)
+    return [ExistingPrediction.of(one) for one in found if one.model_version in ours and one.id], hidden
+
+
+def describe_hidden(tasks: Collection[int]) -> list[str]:
+    """A sentence about tasks whose predictions Label Studio cannot show; none if there are none."""
+    if not tasks:
+        return []
+    where = f"{count(len(tasks), 'task')}, for example task {min(tasks)}"
+    why = "one of them holds something that it fails to write, such as half a character"
+    return [f"Label Studio cannot show the predictions on {where}: {why}. Delete other models' predictions there."]
 
 
 def tampered(existing: Sequence[ExistingPrediction], known: Mapping[int, StoredPrediction]) -> list[int]:

@@ -17,7 +17,7 @@ from ..store.predictions import (
 )
 from ..store.project_settings import remember_settings
 from .context import Pace, PassContext
-from .existing import describe_tampering, existing_predictions, our_versions, tampered
+from .existing import describe_hidden, describe_tampering, existing_predictions, our_versions, tampered
 from .plan import DesiredPrediction, ExistingPrediction, Plan, make_plan, only_urgent
 from .write import Written, settings_to_change
 
@@ -33,6 +33,7 @@ class Standing:
     known: Mapping[int, StoredPrediction]  # task → what we wrote
     verified_at: float  # when predictions were last compared one by one
     found: Sequence[ExistingPrediction] | None = None  # all of ours; None if they were not listed
+    hidden: frozenset[int] = frozenset()  # tasks whose predictions cannot be listed, and on which we remember none
     warnings: list[str] = field(default_factory=list)
 
     @property
@@ -47,8 +48,11 @@ class Standing:
     @property
     def existing(self) -> list[ExistingPrediction]:
         """Our predictions, from the list or from memory."""
-        if self.found is not None:
-            return list(self.found)
+        return self.remembered if self.found is None else list(self.found)
+
+    @property
+    def remembered(self) -> list[ExistingPrediction]:
+        """Our predictions as we wrote them."""
         version = next(iter(self.versions), "")
         return [
             ExistingPrediction(one.id or 0, one.task, version, one.digest, one.labels, one.score)
@@ -89,10 +93,12 @@ def _are_changed(context: PassContext, standing: Standing, tasks: frozenset[int]
 def _list(context: PassContext, standing: Standing) -> Standing:
     """List our predictions, and say what somebody else did to them."""
     studio, project = context.studio, context.project
-    found = existing_predictions(studio, project, standing.versions) if standing.versions else []
+    found, hidden = existing_predictions(studio, project, standing.versions) if standing.versions else ([], frozenset())
+    found += [one for one in standing.remembered if one.task in hidden]
     changed = tampered(found, standing.known)
-    warnings = describe_tampering(studio, context.store, project, changed)
-    return replace(standing, found=found, verified_at=time.time(), warnings=warnings)
+    warnings = [*describe_tampering(studio, context.store, project, changed), *describe_hidden(hidden)]
+    hidden -= standing.known.keys()
+    return replace(standing, found=found, hidden=hidden, verified_at=time.time(), warnings=warnings)
 
 
 def plan_writes(
@@ -112,7 +118,7 @@ def plan_writes(
 
 def _plan(context: PassContext, facts: ProjectFacts, desired: Sequence[DesiredPrediction], standing: Standing) -> Plan:
     plan = make_plan(
-        desired,
+        [prediction for prediction in desired if prediction.task not in standing.hidden],
         standing.existing,
         tasks=facts.task_number,
         shown_version=facts.model_version or "",

@@ -195,8 +195,8 @@ class _Writer:
         self._created += created
         self._report(len(wanted))
         if created < len(wanted):
-            predictions = existing_predictions(self._studio, project, {self._plan.version})
-            self._dropped = frozenset(one.task for one in wanted) - {one.task for one in predictions}
+            predictions, hidden = existing_predictions(self._studio, project, {self._plan.version})
+            self._dropped = frozenset(one.task for one in wanted) - {one.task for one in predictions} - hidden
         self._stored |= {one.task: one.stored(None) for one in wanted if one.task not in self._dropped}
 
     def _body(self, wanted: DesiredPrediction) -> Json:

@@ -70,4 +70,8 @@ def test_a_prediction_that_label_studio_cannot_show_stops_nothing(
     with pytest.raises(BrokenAnswer):
         http.get("/api/predictions/", project=project.id)
     assert is_settled(http, project)  # by a database that knows nothing of our predictions
-    assert sync_once(http, sqlite_store, project, from_scratch=True).plan.is_empty
+    report = sync_once(http, sqlite_store, project, from_scratch=True)
+    assert report.plan.is_empty
+    assert any(
+        f"cannot show the predictions on 1 task, for example task {project.tasks[0]}" in one for one in report.warnings
+    )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -27,12 +30,9 @@ FLAGS = (
 
 def chromium() -> str:
     """Return the path of a Chromium; skip the test if there is none and it cannot be installed."""
+    if _installed_chromium() is None and os.geteuid() == 0 and shutil.which("apt-get"):
+        _install_chromium()
     path = _installed_chromium()
-    if path is None and os.geteuid() == 0 and shutil.which("apt-get"):
-        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        for command in (["update"], ["install", "--yes", "--no-install-recommends", "chromium"]):
-            subprocess.run(["apt-get", "-qq", *command], env=environment, check=False, capture_output=True)
-        path = _installed_chromium()
     if path is None:
         pytest.skip("There is no Chromium, and it cannot be installed here; install the package chromium.")
     return path
@@ -55,6 +55,16 @@ def log_in_to_label_studio(page: Page, server: Server) -> None:
     page.fill("input[name=password]", server.password)
     page.click("button[type=submit]")
     page.wait_for_url(lambda url: "/user/login" not in url)
+
+
+def _install_chromium() -> None:
+    """Install it, unless another process of the tests is doing that: then wait."""
+    with (Path(tempfile.gettempdir()) / "ls-crowd-chromium.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if _installed_chromium() is None:
+            environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+            for command in (["update"], ["install", "--yes", "--no-install-recommends", "chromium"]):
+                subprocess.run(["apt-get", "-qq", *command], env=environment, check=False, capture_output=True)
 
 
 def _installed_chromium() -> str | None:

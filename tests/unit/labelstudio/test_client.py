@@ -7,7 +7,6 @@ import pytest
 from ls_crowd_plugin.errors import NotAllowed, NotFound, Rejected
 from ls_crowd_plugin.labelstudio import LabelStudio, Prediction, client
 from ls_crowd_plugin.labelstudio.retries import MAX_TRIES
-from ls_crowd_plugin.labelstudio.salvage import FEW_TRIES
 from tests.support.scripted_server import Reply, ScriptedServer
 
 
@@ -91,16 +90,15 @@ def test_predictions_are_read_into_records(server: ScriptedServer, studio: Label
     assert studio.predictions(7) == [Prediction(1, 2, "m", 0.5, [])]
 
 
-def test_a_prediction_that_cannot_be_shown_hides_no_other(
+def test_predictions_that_cannot_be_shown_hide_none_on_other_tasks(
     server: ScriptedServer, studio: LabelStudio, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "PAGE_SIZE", 1)
-    ours, broken = {"id": 1, "model_version": "m", "score": 0.5}, {"id": 2, "model_version": "x", "score": None}
-    without_results = Reply(body={"total": 1, "tasks": [{"id": 9, "predictions": [ours, broken]}]})
-    tries, few = [Reply(500)] * MAX_TRIES, [Reply(500)] * FEW_TRIES
-    one_by_one = [Reply(body={**ours, "result": [{"a": 1}]}), *tries]
-    server.replies = [*tries, *tries, *few, without_results, *one_by_one]
-    assert studio.predictions(7) == [Prediction(1, 9, "m", 0.5, [{"a": 1}]), Prediction(2, 9, "x", None, [])]
+    ours = {"id": 1, "model_version": "m", "score": 0.5, "result": [{"a": 1}]}
+    shown = Reply(body={"total": 2, "tasks": [{"id": 8, "predictions": [ours]}]})
+    broken = [Reply(500)] * MAX_TRIES
+    server.replies = [*broken, shown, *broken, page(2, 9)]
+    assert studio.predictions(7) == [Prediction(1, 8, "m", 0.5, [{"a": 1}]), Prediction(0, 9, "", None, [])]
 
 
 def test_model_versions_are_counted_in_both_forms_of_the_answer(server: ScriptedServer, studio: LabelStudio) -> None:

@@ -39,8 +39,7 @@ class Tasks:
         own["annotations"] = [{name: one[name] for name in names if name in one} for one in annotations]
         return {name: own[name] for name in names if name in own}
 
-    def result_of(self, kind: str, annotation: int) -> object:
-        assert kind == "annotations"
+    def result_of(self, annotation: int) -> object:
         if annotation in self.broken_results:
             raise BrokenAnswer("It answered 500.")
         return [annotation % 10]
@@ -101,7 +100,7 @@ def test_other_failures_are_not_hidden(error: Exception) -> None:
         raise copy.copy(error)
 
     with pytest.raises(type(error)):
-        read_page(read, lambda *_: [], INCLUDE, 1, 100)
+        read_page(read, lambda _: [], INCLUDE, 1, 100)
 
 
 def test_a_server_that_fails_at_everything_is_a_failure() -> None:

@@ -23,7 +23,7 @@ OURS = {VERSION, f"{VERSION}-2"}
 
 
 def plan_for(studio: MemoryStudio, wanted: Sequence[DesiredPrediction], settings: Json | None = None) -> Plan:
-    plan = make_plan(wanted, existing_predictions(studio, PROJECT, OURS), tasks=len(studio.task_rows))
+    plan = make_plan(wanted, existing_predictions(studio, PROJECT, OURS)[0], tasks=len(studio.task_rows))
     return replace(plan, settings=settings or {})
 
 
