@@ -34,6 +34,11 @@ class _Answer:
         return self.said == self.label.record.label
 
     @property
+    def is_named(self) -> bool:
+        """Whether they gave a label to a region that exists; or it is not about the existence of a region."""
+        return NO_REGION not in (self.said, self.label.record.label)
+
+    @property
     def is_comparable(self) -> bool:
         """Whether somebody else answered, or the right label is known; an only answer agrees with itself."""
         return len(self.label.record.votes) > 1 or self.label.record.gold is not None
@@ -72,6 +77,8 @@ def _record(
         regions=_region_rates(answers) if crowd.groups else None,
     )
     comparable = [answer for answer in answers if answer.is_comparable]
+    if crowd.groups and score.verdict == "contrary":  # which is about the labels that they gave to regions
+        comparable = [answer for answer in comparable if answer.is_named]
     agreement = sum(answer.agrees for answer in comparable) / len(comparable) if comparable else None
     seconds = statistics.median(lead_times) if lead_times else None
     return Annotator(**vars(score), agreement=agreement, seconds=seconds), detail

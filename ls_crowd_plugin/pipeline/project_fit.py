@@ -129,6 +129,8 @@ class ProjectFit:
         if self._drawn is not None:
             drawn = {score.annotator: score for score in self._drawn.scores}
             merged = {annotator: _judge_by_drawn(score, drawn.get(annotator)) for annotator, score in merged.items()}
+            contrary = [annotator for annotator, score in merged.items() if score.verdict == "contrary"]
+            standings |= {annotator: [self._drawn.standings[annotator]] for annotator in contrary}
         return {annotator: _consistent(score, standings[annotator]) for annotator, score in merged.items()}
 
     @cached_property
@@ -232,14 +234,21 @@ def _mean(values: Sequence[float | None], weights: Sequence[int]) -> float | Non
 
 
 def _judge_by_drawn(score: AnnotatorScore, drawn: AnnotatorScore | None) -> AnnotatorScore:
-    """The score of somebody who draws: only the fit of labels can tell whether they are contrary.
+    """The score of somebody who draws: only the fit of labels can tell whether they are contrary, and then accuracy and
+    weight are about the labels that they gave to regions.
 
     If the other fit says so, they drew what does not exist and missed what does: unreliable.
     """
+    if drawn is not None and drawn.verdict == "contrary":
+        return replace(
+            score,
+            adversary_probability=drawn.adversary_probability,
+            accuracy=drawn.accuracy,
+            weight=drawn.weight,
+            verdict="contrary",
+        )
     adversary = 0.0 if drawn is None else drawn.adversary_probability  # who never drew cannot have avoided a label
     verdict = "unreliable" if score.verdict == "contrary" else score.verdict
-    if drawn is not None and drawn.verdict == "contrary":
-        verdict = "contrary"
     return replace(score, adversary_probability=adversary, verdict=verdict)
 
 

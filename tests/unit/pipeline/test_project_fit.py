@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from ls_crowd_plugin.controls import NO_REGION, read_config
+from ls_crowd_plugin.pipeline.annotator_records import annotator_records
 from ls_crowd_plugin.pipeline.crowd import Crowd
 from ls_crowd_plugin.pipeline.desired import desired_predictions
+from ls_crowd_plugin.pipeline.label_records import fitted_labels
 from ls_crowd_plugin.pipeline.project_fit import ProjectFit, fit_project
 from tests.support.annotations import mood_annotation, mood_crowd
 from tests.support.span_crowds import crowd_of_spans, span_annotation, span_crowd
@@ -126,6 +128,20 @@ class TestRegions:
             posterior = fit.posterior(unit, "entity")
             assert set(posterior) == {"PER", "ORG", NO_REGION}
             assert sum(posterior.values()) == pytest.approx(1.0)
+
+    def test_somebody_who_gives_regions_wrong_labels_is_contrary_by_numbers_about_labels(self) -> None:
+        right = [(0, 5, "PER"), (10, 15, "ORG"), (20, 25, "PER")]
+        wrong = [(0, 5, "ORG"), (10, 15, "PER"), (20, 25, "ORG")]
+        crowd = span_crowd(right, right, right, wrong, tasks=30)
+        fit = fit_project(crowd)
+        contrary = fit.scores[4]
+        assert contrary.verdict == "contrary"
+        assert contrary.weight is not None
+        assert contrary.accuracy is not None
+        assert contrary.weight <= 0
+        assert contrary.accuracy < 0.5
+        records = annotator_records(crowd, fit, fitted_labels(crowd, fit))
+        assert {record.annotator: record.agreement for record, _ in records} == {1: 1.0, 2: 1.0, 3: 1.0, 4: 0.0}
 
     def test_somebody_who_never_draws_is_not_contrary(self) -> None:
         fit = fit_project(span_crowd(*[[(0, 5, "PER"), (10, 15, "ORG")]] * 3, [], tasks=30))
