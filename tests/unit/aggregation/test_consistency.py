@@ -16,6 +16,8 @@ from ls_crowd_plugin.records import SETTLED, VERDICTS
 from tests.support.crowds import Row, aggregate_rows
 from tests.support.examples import examples
 
+pytestmark = pytest.mark.slow
+
 ROUNDING = 1e-9  # sums of probabilities are compared with the same sums in another order
 MIN_COMPARABLE, MIN_CONTRARY = 5, 10  # answers, as in the guide
 METHODS = ("auto", "gem", "neg", "plu")

@@ -12,6 +12,8 @@ from ls_crowd_plugin.aggregation.encoding import encode_answers, encode_lessons
 from ls_crowd_plugin.demo import simulate_demo_crowd
 from tests.support.crowds import Row, aggregate_rows, small_crowd
 
+pytestmark = pytest.mark.slow
+
 GOLD = {0: "yes", 1: "no"}
 SAME = 1e-9  # posteriors are computed once more from the same numbers, in the same order of operations
 

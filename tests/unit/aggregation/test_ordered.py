@@ -38,6 +38,8 @@ from tests.support.crowds import (
 from tests.support.examples import examples
 from tests.support.ordered_crowds import rated_crowd
 
+pytestmark = pytest.mark.slow
+
 LABELS = 5
 
 
