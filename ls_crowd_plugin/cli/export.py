@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 FORMATS = ("csv", "json", "jsonl", "label-studio")
 LABEL_COLUMNS = (
     *("task", "question", "label", "confidence", "difficulty", "answers", "votes", "plurality", "gold", "disputed"),
-    *("part", "region", "state"),  # where regions are drawn: the number of a region on its task, and where it is
+    *("part", "region"),  # where regions are drawn: the number of a region on its task, and where it is
+    "state",
 )
 ANNOTATOR_COLUMNS = (
     *("annotator", "name", "answers", "gold_answers", "gold_correct", "skill", "skill_se", "adversary_probability"),

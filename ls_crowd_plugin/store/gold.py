@@ -20,9 +20,8 @@ gold_table = Table(
     Column("task", Id, primary_key=True, autoincrement=False),
     Column("question", String(500), primary_key=True),
     Column("label", Text, nullable=False),
-    Column(
-        "task_created_at", String(40), nullable=False, server_default=""
-    ),  # empty: of the task that the next pull finds
+    # Of the task; empty: the one that the next pull finds
+    Column("task_created_at", String(40), nullable=False, server_default=""),
 )
 
 GoldKey = tuple[int, str]  # task, question

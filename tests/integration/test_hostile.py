@@ -35,18 +35,19 @@ def project(owner: Http) -> Project:
     return make_project(owner, THREE_CONTROLS, [dict.fromkeys(people(owner, 3), GOOD)] * 2)
 
 
+def post(server: Server, path: str, body: str) -> None:
+    """Send a body as it is; some are stored although the answer is 500."""
+    headers = {"Authorization": f"Token {server.key}", "Content-Type": "application/json"}
+    requests.post(f"{server.url}{path}", data=body.encode(), headers=headers, timeout=60)
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_annotation_stops_nothing(
     name: str, project: Project, owner: Http, label_studio: Server, sqlite_store: Store
 ) -> None:
     entry, seconds, is_left_out = HOSTILE[name]
     body = f'{{"result": [{entry}], "lead_time": {seconds}, "completed_by": {people(owner, 4)[3]}}}'
-    requests.post(  # some are stored although the answer is 500
-        f"{label_studio.url}/api/tasks/{project.tasks[0]}/annotations/",
-        data=body.encode(),
-        headers={"Authorization": f"Token {label_studio.key}", "Content-Type": "application/json"},
-        timeout=60,
-    )
+    post(label_studio, f"/api/tasks/{project.tasks[0]}/annotations/", body)
     http = impatient(label_studio.url, label_studio.key)
     report = sync_once(http, sqlite_store, project)
     assert any("left out" in warning for warning in report.warnings) == is_left_out
@@ -60,12 +61,7 @@ def test_a_prediction_that_label_studio_cannot_show_stops_nothing(
     http = impatient(label_studio.url, label_studio.key)
     sync_once(http, sqlite_store, project)
     body = f'{{"task": {project.tasks[0]}, "model_version": "other", "result": [{CHOICE.format(HALF)}]}}'
-    requests.post(  # it is stored although the answer is 500
-        f"{label_studio.url}/api/predictions/",
-        data=body.encode(),
-        headers={"Authorization": f"Token {label_studio.key}", "Content-Type": "application/json"},
-        timeout=60,
-    )
+    post(label_studio, "/api/predictions/", body)
     assert LabelStudio(http).versions(project.id) == {VERSION: 2, "other": 1}
     with pytest.raises(BrokenAnswer):
         http.get("/api/predictions/", project=project.id)
