@@ -10,6 +10,9 @@ BIN := $(ENVIRONMENT)/bin
 # One thread for each of the two processes: numpy would start more than there are cores.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
+# Compiled tests are kept even where the environment says otherwise: to compile them again takes ten seconds.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: test quick demo soak bench format clean
 .DEFAULT_GOAL := test
 
