@@ -199,7 +199,7 @@ SETTINGS = (
     Setting(
         "LS_CROWD_QUIET_SECONDS",
         "quiet_seconds",
-        "1",
+        "0.5",
         "seconds without a new event before a project is processed",
         values.Number(0),
     ),

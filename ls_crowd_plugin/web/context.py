@@ -18,7 +18,7 @@ class AppContext:
     webhook_secret: str = field(repr=False)
     password_hash: str = field(repr=False)
     session_key: str = field(repr=False)
-    quiet_seconds: float = 1.0
+    quiet_seconds: float = 0.5
     max_wait_seconds: float = 15.0
     studio_url: str = ""  # where people open Label Studio
     public_url: str = ""  # where Label Studio, and usually people, reach the service

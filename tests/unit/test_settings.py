@@ -41,7 +41,7 @@ def test_have_defaults() -> None:
         projects=NO_PROJECTS,
         settle_seconds=300.0,
         audit_seconds=600.0,
-        quiet_seconds=1.0,
+        quiet_seconds=0.5,
         max_wait_seconds=15.0,
         poll_seconds=60.0,
         trail_days=365.0,
