@@ -1,6 +1,7 @@
 """Accuracy and calibration on a folder of real crowds, beside crowd-kit: python -m benchmarks.crowds FOLDER [--peers].
 
-For plurality (plu), a tie counts as the chance of guessing right. All other methods are judged by their labels.
+For plurality (plu), a tie counts as the chance of guessing right. All other methods are judged by their labels. Without
+gold, `left out` is `auto` with numbers that were learned from the other crowds alone (see `benchmarks.learn`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import numpy as np
 from ls_crowd_plugin.aggregation import aggregate
 from ls_crowd_plugin.aggregation.evaluation import area_under_roc, brier_score, expected_calibration_excess
 
-from .peers import frame_of, peer_names, peer_or_nothing
+from .learn import Case, Learner, group_of, make_case
+from .peers import frame_of, peer_names, peer_or_nothing, run_peer_with_confidence
 from .real_crowds import RealCrowd, is_right, paired_difference, plurality_is_right, read_crowds, vote_share
 from .text_table import Cell, print_table
 
@@ -26,9 +28,11 @@ if TYPE_CHECKING:
 
 METHODS = ["plu", "neg", "sw", "hyb", "gem", "auto"]
 GOLD_PEER = "ds+gold"
+LEFT_OUT = "left out"
 
 # One row of a table: method -> [draws] of [judged tasks] right or wrong; None where a peer failed.
 Row = dict[str, list["Floats"] | None]
+Confidences = dict[str, tuple["Floats", "Floats"]]  # method → [judged tasks] confidence, and right or wrong
 
 
 def main() -> None:
@@ -46,8 +50,20 @@ def main() -> None:
     crowds = read_crowds(options.folder)
 
     chosen: dict[str, list[str]] = {crowd.name: [] for crowd in crowds}
-    rows = {crowd.name: without_gold(crowd, methods, peers, chosen[crowd.name]) for crowd in crowds}
-    print_accuracy("Accuracy in percent without gold", rows, [*methods, *peers])
+    cases = {crowd.name: make_case(crowd) for crowd in crowds} if "auto" in methods else {}
+    learner = Learner(cases.values())
+    rows: dict[str, Row] = {}
+    confidences: dict[str, Confidences] = {}
+    for crowd in crowds:
+        case = cases.get(crowd.name)
+        rows[crowd.name], confidences[crowd.name] = without_gold(
+            crowd, methods, peers, chosen[crowd.name], case, learner
+        )
+    columns = [*methods, *([LEFT_OUT] if cases else []), *peers]
+    print_accuracy("Accuracy in percent without gold", rows, columns)
+    print_confidence(rows, confidences, columns)
+    if cases:
+        print_lead(rows, columns)
     if options.draws:
         supervised = ["plu", "ss-plu", *methods[1:], *([GOLD_PEER] if "ds" in peers else [])]
         gold_rows: dict[str, Row] = {}
@@ -64,19 +80,41 @@ def main() -> None:
         print(f"  {name}: {'; '.join(choices)}")
 
 
-def without_gold(crowd: RealCrowd, methods: Sequence[str], peers: Sequence[str], chosen: list[str]) -> Row:
-    """Run every method once, on all tasks with known truth."""
+def without_gold(
+    crowd: RealCrowd,
+    methods: Sequence[str],
+    peers: Sequence[str],
+    chosen: list[str],
+    case: Case | None,
+    learner: Learner,
+) -> tuple[Row, Confidences]:
+    """Run every method once, on all tasks with known truth; also return the confidence in the labels."""
     judged = list(crowd.truth)
-    row: Row = {"plu": [plurality_is_right(crowd, judged, crowd.votes())]}
+    votes = crowd.votes()
+    row: Row = {"plu": [plurality_is_right(crowd, judged, votes)]}
+    confidences: Confidences = {"plu": vote_share(crowd, judged, votes, 0)}
+
+    def judge(method: str, labels: Mapping[Any, Any], confidence: Mapping[Any, float]) -> None:
+        right = is_right(crowd, judged, labels)
+        row[method] = [right]
+        if confidence:
+            confidences[method] = np.array([confidence[task] for task in judged]), right
+
     for method in methods[1:]:
-        row[method] = [is_right(crowd, judged, _ours(crowd, method, None, chosen).labels)]
+        result = _ours(crowd, method, None, chosen)
+        judge(method, result.labels, result.confidence)
+    if case is not None:
+        left_out = case.consensus(learner.learn(group_of(crowd.name)))
+        judge(LEFT_OUT, left_out.labels, left_out.confidence)
     frame = frame_of(crowd.tasks, crowd.annotators, crowd.labels) if peers else None
     for peer in peers:
         started = time.perf_counter()
-        labels = peer_or_nothing(peer, frame)
+        answer = run_peer_with_confidence(peer, frame)
         print(f"  {crowd.name}: crowd-kit's {peer} took {time.perf_counter() - started:.1f} s", flush=True)
-        row[peer] = None if labels is None else [is_right(crowd, judged, labels)]
-    return row
+        row[peer] = None
+        if answer is not None:
+            judge(peer, *answer)
+    return row, confidences
 
 
 def with_gold(
@@ -160,6 +198,37 @@ def _accuracy(draws: list[Floats] | None) -> float | None:
 def _mean(column: Sequence[Cell]) -> float | None:
     values = [value for value in column if isinstance(value, float)]
     return float(np.mean(values)) if len(values) == len(column) else None
+
+
+def print_confidence(rows: Mapping[str, Row], confidences: Mapping[str, Confidences], columns: Sequence[str]) -> None:
+    """Print excess ECE and Brier score of every method that has probabilities, per crowd and in the mean."""
+    for title, measure in (("Excess ECE", expected_calibration_excess), ("Brier score", brier_score)):
+        lines: list[list[Cell]] = []
+        for name in rows:
+            found = confidences[name]
+            lines.append([name, *(float(measure(*found[column])) if column in found else None for column in columns)])
+        means: list[Cell] = []
+        for column in range(1, len(columns) + 1):
+            values = [value for line in lines if isinstance(value := line[column], float)]
+            means.append(float(np.mean(values)) if values else None)
+        print_table(f"{title} without gold", ["crowd", *columns], [*lines, ["mean of those", *means]], digits=3)
+
+
+def print_lead(rows: Mapping[str, Row], columns: Sequence[str]) -> None:
+    """Print how far `auto`, learned without the crowd, is ahead of every other method on the crowds that it ended."""
+    lines: list[list[Cell]] = []
+    for column in columns:
+        if column == LEFT_OUT:
+            continue
+        pairs = [
+            (ours[0].mean() - theirs[0].mean()) * 100
+            for row in rows.values()
+            if (theirs := row[column]) is not None and (ours := row[LEFT_OUT]) is not None
+        ]
+        error = np.std(pairs, ddof=1) / np.sqrt(len(pairs)) if len(pairs) > 1 else 0.0
+        lines.append([column, len(pairs), float(np.mean(pairs)), float(error)])
+    header = ["method", "crowds", "points", "standard error over crowds"]
+    print_table("auto, learned without the crowd, minus each method", header, lines, digits=2)
 
 
 def print_calibration(title: str, rows: Mapping[str, list[float]]) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 import warnings
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+LONGEST_SECONDS = 600
 PEERS = {
     "mv": "MajorityVote",
     "wawa": "Wawa",
@@ -48,6 +50,37 @@ def run_peer(name: str, frame: Any, true_labels: Mapping[Any, Any] | None = None
         if true_labels is None:
             return dict(method.fit_predict(frame))
         return dict(method.fit_predict(frame, true_labels=pd.Series(dict(true_labels))))
+
+
+def run_peer_with_confidence(name: str, frame: Any) -> tuple[dict[Any, Any], dict[Any, float]] | None:
+    """Return task → label and task → its probability; None, with a printed note, if crowd-kit fails or needs too long.
+
+    A method without probabilities has no confidences.
+    """
+    import crowdkit.aggregation
+
+    method = getattr(crowdkit.aggregation, PEERS[name])()
+    signal.signal(signal.SIGALRM, _give_up)
+    signal.alarm(LONGEST_SECONDS)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            labels = dict(method.fit_predict(frame))
+    except Exception as failure:  # whatever a peer raises, the comparison continues
+        print(f"  crowd-kit's {PEERS[name]} failed: {type(failure).__name__}: {failure}", flush=True)
+        return None
+    finally:
+        signal.alarm(0)
+    probabilities = getattr(method, "probas_", None)
+    if probabilities is None:
+        return labels, {}
+    column = {label: position for position, label in enumerate(probabilities.columns)}
+    rows = dict(zip(probabilities.index, probabilities.to_numpy(), strict=True))
+    return labels, {task: float(rows[task][column[label]]) for task, label in labels.items()}
+
+
+def _give_up(*_: object) -> None:
+    raise TimeoutError(f"not ready within {LONGEST_SECONDS} s")
 
 
 def peer_or_nothing(name: str, frame: Any, true_labels: Mapping[Any, Any] | None = None) -> dict[Any, Any] | None:

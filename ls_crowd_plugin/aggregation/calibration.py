@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .answers import Answers
-from .fit import Posterior, normalise
+from .fit import Posterior, normalise, weighted_shares
 from .types import Floats, Integers
 
 BETAS = np.geomspace(0.1, 2.0, 14)
@@ -65,21 +65,18 @@ class Calibration:
         return np.minimum(self.divided, 0.999 * limit)
 
 
-DEFAULT_CALIBRATION = Calibration(sharpness=0.8, divided=0.3, misled=0.02)
+# Without gold. An average of models and votes (`selection.POOL`) is softer than one model, and contains the votes.
+DEFAULT_CALIBRATION = Calibration(sharpness=0.43, divided=0.4, misled=0.04)
+POOL_CALIBRATION = Calibration(sharpness=1.0, divided=0.0, misled=0.01)
 
 
-def weighted_shares(answers: Answers, weight: Floats) -> Posterior:
-    """Each label's share of the vote, slightly smoothed; only positive weights [J] count, or all equally if none is."""
-    weight = np.maximum(weight, 0.0)
-    if weight.sum() == 0:
-        weight = np.ones(len(weight))
-    extra = 0.1 * weight.mean() / answers.label_count
-    votes = answers.weighted_votes(weight)
-    total = np.add.reduceat(votes, answers.option_start) + extra * answers.label_count
-    return Posterior((votes + extra[answers.option_item]) / total[answers.option_item], extra / total)
-
-
-def calibrate(answers: Answers, posterior: Posterior, weight: Floats, gold_option: Integers) -> Calibration:
+def calibrate(
+    answers: Answers,
+    posterior: Posterior,
+    weight: Floats,
+    gold_option: Integers,
+    default: Calibration = DEFAULT_CALIBRATION,
+) -> Calibration:
     """Learn the most probable β, λ, ε from the posterior of items whose gold option [I] is known (else −1).
 
     Priors: log β is Gaussian around its default with a standard deviation of one half, λ Gaussian with one of a third;
@@ -87,7 +84,7 @@ def calibrate(answers: Answers, posterior: Posterior, weight: Floats, gold_optio
     """
     items = np.flatnonzero((gold_option >= 0) & answers.is_informative)
     if len(items) == 0:
-        return DEFAULT_CALIBRATION
+        return default
     if len(items) > MAX_GOLD:
         items = items[np.linspace(0, len(items) - 1, MAX_GOLD).astype(int)]
     keep = np.isin(answers.option_item, items)
@@ -98,8 +95,7 @@ def calibrate(answers: Answers, posterior: Posterior, weight: Floats, gold_optio
     with np.errstate(divide="ignore"):
         log_option, log_other = np.log(posterior.options[keep]), np.log(posterior.unchosen[items])
         log_gold = np.log(posterior.options[gold])
-    divided, misled, log_prior = _grid()
-    default = DEFAULT_CALIBRATION
+    divided, misled, log_prior = _grid(default)
     best, best_score = default, -np.inf
     for beta in BETAS:
         total = np.add.reduceat(np.exp(beta * log_option), start)
@@ -115,10 +111,9 @@ def calibrate(answers: Answers, posterior: Posterior, weight: Floats, gold_optio
     return best
 
 
-def _grid() -> tuple[Floats, Floats, Floats]:
+def _grid(default: Calibration) -> tuple[Floats, Floats, Floats]:
     """All pairs of λ and ε that leave something to the model, and the log prior of each pair."""
     divided, misled = (part.ravel() for part in np.meshgrid(LAMBDAS, EPSILONS, indexing="ij"))
     possible = divided + misled < 1
     divided, misled = divided[possible], misled[possible]
-    default = DEFAULT_CALIBRATION
     return divided, misled, -0.5 * ((divided - default.divided) * 3) ** 2 - misled / default.misled

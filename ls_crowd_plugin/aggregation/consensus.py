@@ -14,7 +14,7 @@ from ..records import AnnotatorScore, Json, label_state
 from .answers import Answers
 from .crowd_warnings import crowd_warnings, fit_warnings
 from .decisions import Decisions
-from .fit import Fit, Posterior, normalise
+from .fit import Fit, Posterior
 from .reliability import Reliability, Standing, assess_annotators
 from .selection import MethodFit
 from .types import Flags, Floats, Id, Integers, Label, Positions
@@ -230,14 +230,8 @@ class Consensus:
         return pool_with_prior(fit.answers, calibrated, self._comparable)
 
     def _evidence(self) -> Posterior:
-        """What the answers say without how common labels are: P(label) / prior(label), normalised."""
-        fit, answers = self._fit, self._answers
-        with np.errstate(divide="ignore"):
-            options, unchosen = np.log(fit.posterior.options), np.log(fit.posterior.unchosen)
-        if fit.class_prior is not None:
-            options = options - np.log(fit.class_prior)[answers.option_choice]
-        option, other, _ = normalise(answers, options, unchosen)
-        return pool_with_prior(answers, Posterior(option, other), self._comparable)
+        """What the answers say without how common labels are."""
+        return pool_with_prior(self._answers, self._fit.evidence(self._answers), self._comparable)
 
     @cached_property
     def _label_choice(self) -> Integers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -21,13 +21,6 @@ class Posterior(NamedTuple):
 
     options: Floats  # [O] probability of each option
     unchosen: Floats  # [I] probability of each single label that is not an option
-
-    @classmethod
-    def mean(cls, posteriors: Mapping[str, Posterior], weights: Mapping[str, float]) -> Posterior:
-        """Average posteriors on the same table; the weights sum to one."""
-        options = sum(weight * posteriors[name].options for name, weight in weights.items())
-        unchosen = sum(weight * posteriors[name].unchosen for name, weight in weights.items())
-        return cls(np.asarray(options), np.asarray(unchosen))
 
 
 class Votes(NamedTuple):
@@ -59,6 +52,7 @@ class Fit:
     knowledge_error: Floats | None = None  # [J] its standard error
     class_prior: Floats | None = None  # [C] how common each label of a question is, if the posterior includes that
     weight_unit: float = 1.0  # nats of log-odds that a weight of one adds to the label that an answer names
+    main: Fit | None = None  # of an average: its best form, by which people and the evidence of answers are judged
 
     @property
     def objective(self) -> float:
@@ -67,7 +61,20 @@ class Fit:
     def vote(self, table: Answers) -> Fit:
         """The same annotators, who vote on another table."""
         answers, posterior, difficulty = self.count_votes(table)
-        return replace(self, answers=answers, posterior=posterior, difficulty=difficulty)
+        main = self.main and self.main.vote(table)
+        return replace(self, answers=answers, posterior=posterior, difficulty=difficulty, main=main)
+
+    def evidence(self, table: Answers) -> Posterior:
+        """What the answers say without how common labels are, P(label) / prior(label), normalised on a table of the
+        same items."""
+        main = self.main or self
+        posterior = main.posterior_on(table)
+        with np.errstate(divide="ignore"):
+            options, unchosen = np.log(posterior.options), np.log(posterior.unchosen)
+        if main.class_prior is not None:
+            options = options - np.log(main.class_prior)[table.option_choice]
+        option, other, _ = normalise(table, options, unchosen)
+        return Posterior(option, other)
 
     def posterior_on(self, table: Answers) -> Posterior:
         """The posterior written to another table of the same items: this fit's own, or one with all options."""
@@ -116,6 +123,17 @@ def vote_shares(answers: Answers) -> Posterior:
         option = np.log(answers.votes + extra[answers.option_item]) + gold_option
         share, unchosen, _ = normalise(answers, option, np.log(extra) + gold_unchosen)
     return Posterior(share, unchosen)
+
+
+def weighted_shares(answers: Answers, weight: Floats) -> Posterior:
+    """Each label's share of the vote, slightly smoothed; only positive weights [J] count, or all equally if none is."""
+    weight = np.maximum(weight, 0.0)
+    if weight.sum() == 0:
+        weight = np.ones(len(weight))
+    extra = 0.1 * weight.mean() / answers.label_count
+    votes = answers.weighted_votes(weight)
+    total = np.add.reduceat(votes, answers.option_start) + extra * answers.label_count
+    return Posterior((votes + extra[answers.option_item]) / total[answers.option_item], extra / total)
 
 
 def with_newcomers(answers: Answers, weight: Floats) -> Floats:

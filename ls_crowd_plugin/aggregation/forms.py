@@ -15,11 +15,12 @@ import numpy as np
 from .answers import Answers
 from .fit import Fit
 from .habits import fit_habits, habits_fit_in_memory
+from .leanings import fit_leanings, leanings_fit_in_memory
 from .ordered import fit_ordered, ordered_fits_in_memory
 from .paper import fit_paper
 from .skill import fit_skill
 from .types import FitProgress
-from .weighted import fit_hyb, fit_neg, fit_plurality, fit_sw
+from .weighted import fit_agreement, fit_hyb, fit_neg, fit_plurality, fit_sw
 
 DIFFICULTY_CHARGE = 0.005  # nats per answer
 
@@ -100,6 +101,13 @@ FORMS: dict[str, Form] = {  # of GEM
     "habits-1": _habits(1, "mistakes depend on the label, all tasks equally hard"),
     "habits-2": _habits(2, "mistakes depend on the label, two grades of difficulty"),
     "habits-3": _habits(3, "mistakes depend on the label, three grades of difficulty"),
+    "leanings": Form(
+        "people lean towards some labels, and the truth draws them with one strength",
+        fit_leanings,
+        all_labels=True,
+        fits_in_memory=leanings_fit_in_memory,
+        applies=_nothing_is_ordered,
+    ),
     "ordered-1": _ordered(1, "mistakes depend on the distance along the scale"),
     "ordered-2": _ordered(2, "as ordered-1, two grades of difficulty where labels have no order"),
     "ordered-3": _ordered(3, "as ordered-1, three grades of difficulty where labels have no order"),
@@ -110,6 +118,7 @@ OTHER_METHODS: dict[str, Form] = {
     "hyb": Form("weighted plurality with intentions, started from neg", fit_hyb),
     "plu": Form("plurality", fit_plurality),
 }
+AGREEMENT = Form("votes weighted by agreement", fit_agreement)  # only in averages
 PRINTED: dict[str, Form] = {
     "neg": Form("as printed in the paper", partial(fit_neg, printed=True)),
     "sw": Form("as printed in the paper", partial(fit_sw, printed=True)),

@@ -10,16 +10,22 @@ import numpy as np
 
 from ..errors import UnusableInput
 from .answers import Answers
-from .calibration import DEFAULT_CALIBRATION, Calibration, calibrate
+from .averaging import Average
+from .calibration import DEFAULT_CALIBRATION, POOL_CALIBRATION, Calibration, calibrate
 from .cross_validation import HeldOut, cross_validate, judge_by_gold
 from .fit import Fit, Posterior, Votes
-from .forms import FORMS, OTHER_METHODS, Form, common_table, forms_of
+from .forms import AGREEMENT, FORMS, OTHER_METHODS, Form, common_table, forms_of
 from .types import Progress
 
 SHARPNESS = 0.01  # nats per answer by which a form must fall behind to lose weight by a factor of e
 MIN_WEIGHT = 0.05  # forms with less weight are left out of the average
 MIN_GOLD = 10  # fewer gold items than this cannot tell forms apart
 GOLD_CANDIDATES = ("neg", "plu")  # the methods beside GEM that gold may choose
+
+# Where mistakes depend on the label, no form is best on most crowds, and evidence does not tell which one is. So three
+# forms that err in different ways count the same: one with many numbers per annotator, one with few, and the votes.
+POOLED_WITH_HABITS = ("leanings", "agreement")
+MODEL_POWER = 0.5  # of models in a pool: their answers are not as independent as they believe
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,7 @@ def fit_method(answers: Answers, method: str, form: str | None, seed: int, progr
 
 def _fit_form(answers: Answers, method: str, form: Form, why: str, seed: int, progress: Progress) -> MethodFit:
     fit = form(answers, partial(progress, method))
-    held_out = cross_validate(fit.answers, {method: form}, {method: 1.0}, seed, progress)
+    held_out = cross_validate(fit.answers, {method: form}, Average({method: 1.0}), seed, progress)
     return _calibrated(fit, method, why, held_out)
 
 
@@ -72,16 +78,16 @@ def _fit_auto(answers: Answers, seed: int, progress: Progress) -> MethodFit:
 
 @dataclass(frozen=True)
 class Evidence:
-    """How well GEM's forms explain the answers."""
+    """How well GEM's forms explain the answers, and which forms to average."""
 
     fits: Mapping[str, Fit]  # form → fit to all answers, the best first
-    weights: Mapping[str, float]  # the forms worth averaging → weight, the best first
+    average: Average  # of the forms worth averaging, the best first
     reason: str  # why these forms are used
     statistics: str  # how the best two compare
 
     @property
     def form(self) -> str:
-        return "average" if len(self.weights) > 1 else next(iter(self.weights))
+        return "average" if len(self.average.weights) > 1 else next(iter(self.average.weights))
 
     @property
     def name(self) -> str:
@@ -92,28 +98,37 @@ class Evidence:
     def why(self) -> str:
         return f"{self.reason} {self.statistics}"
 
-    def average(self) -> Fit:
+    @property
+    def calibration(self) -> Calibration:
+        """What to assume without gold."""
+        return POOL_CALIBRATION if self.average.powers else DEFAULT_CALIBRATION
+
+    @property
+    def members(self) -> dict[str, Form]:
+        return {name: _member(name) for name in self.average.weights}
+
+    def fit(self) -> Fit:
         """Average the posteriors; annotators and difficulties are as in the best form."""
-        if len(self.weights) == 1:
-            return self.fits[next(iter(self.weights))]
-        return _average({name: self.fits[name] for name in self.weights}, self.weights)
+        if self.form != "average":
+            return self.fits[self.form]
+        return _average({name: self.fits[name] for name in self.average.weights}, self.average)
 
 
-def _average(fits: Mapping[str, Fit], weights: Mapping[str, float]) -> Fit:
+def _average(fits: Mapping[str, Fit], average: Average) -> Fit:
     best = next(iter(fits.values()))
-    table = common_table(best.answers, [FORMS[name] for name in fits])
+    table = common_table(best.answers, [_member(name) for name in fits])
     posteriors = {name: fit.posterior_on(table) for name, fit in fits.items()}
 
     def count_votes(other: Answers) -> Votes:
-        voted = _average({name: fit.vote(other) for name, fit in fits.items()}, weights)
+        voted = _average({name: fit.vote(other) for name, fit in fits.items()}, average)
         return Votes(voted.answers, voted.posterior, voted.difficulty)
 
-    posterior = Posterior.mean(posteriors, weights)
-    return replace(best, answers=table, form="average", posterior=posterior, count_votes=count_votes)
+    posterior = average.of(table, posteriors)
+    return replace(best, answers=table, form="average", posterior=posterior, count_votes=count_votes, main=best)
 
 
 def compare_forms(answers: Answers, seed: int, progress: Progress) -> Evidence:
-    """Compare GEM's forms by evidence. On a large crowd, a sample decides, and only the best form is fitted to all."""
+    """Compare GEM's forms by evidence. On a large crowd, a sample decides which forms are fitted to all answers."""
     sample = answers.sample(seed)
     count = len(sample.answer_item)
     candidates = {name: form for name, form in FORMS.items() if form.family and form.applies(answers)}
@@ -123,14 +138,34 @@ def compare_forms(answers: Answers, seed: int, progress: Progress) -> Evidence:
     best, second, *_ = ranked = sorted(score, key=lambda name: -score[name])
     lead = (score[best] - score[second]) / max(count, 1)
     statistics = f"{best} leads {second} by {lead:.4f} nats per answer; {len(fits)} forms compared"
+    average = _choose_average({name: fits[name] for name in ranked}, answers)
     if sample is not answers:
         statistics += f" on a sample of {count:,} answers"
-        fits, ranked = {best: FORMS[best](answers, partial(progress, best))}, [best]
-    weights = _weights({name: fits[name] for name in ranked})
-    reason = _reason(weights)
+        fits = {}
+    members = {
+        name: fits[name] if name in fits else _member(name)(answers, partial(progress, name))
+        for name in average.weights
+    }
+    reason = _reason(average)
     if too_large:
         reason += f" Not tried: {_in_words(too_large)}, whose tables would be too large."
-    return Evidence({name: fits[name] for name in ranked}, weights, reason, f"{statistics}.")
+    others = {name: fits[name] for name in ranked if name in fits and name not in members}
+    return Evidence({**members, **others}, average, reason, f"{statistics}.")
+
+
+def _member(name: str) -> Form:
+    return AGREEMENT if name == "agreement" else FORMS[name]
+
+
+def _choose_average(fits: Mapping[str, Fit], answers: Answers) -> Average:
+    """Weigh the forms by their evidence; `fits` has the best one first. A form of habits is pooled with other forms."""
+    if FORMS[next(iter(fits))].family != "habits":
+        return Average(_weights(fits))
+    habits = _weights({name: fit for name, fit in fits.items() if FORMS[name].family == "habits"})
+    others = [name for name in POOLED_WITH_HABITS if _member(name).fits_in_memory(answers)]
+    share = 1 / (1 + len(others))
+    weights = {**{name: weight * share for name, weight in habits.items()}, **dict.fromkeys(others, share)}
+    return Average(weights, {name: MODEL_POWER for name in weights if name != "agreement"})
 
 
 def _try_forms(answers: Answers, forms: Mapping[str, Form], progress: Progress) -> dict[str, Fit]:
@@ -170,17 +205,17 @@ def _weights(fits: Mapping[str, Fit]) -> dict[str, float]:
 
 def _choose_by_gold(answers: Answers, evidence: Evidence, seed: int, progress: Progress) -> MethodFit:
     """Use the forms that the evidence favours, unless another form is clearly better on held-out gold."""
-    forms = {name: FORMS[name] for name in evidence.weights}
-    quick = next((name for name in evidence.fits if not FORMS[name].all_labels), None)
+    forms = evidence.members
+    quick = next((name for name in evidence.fits if not _member(name).all_labels and name != "agreement"), None)
     if quick is not None:
         forms[quick] = FORMS[quick]
     forms.update({name: OTHER_METHODS[name] for name in GOLD_CANDIDATES})
-    judgement = judge_by_gold(answers, forms, evidence.form, evidence.weights, seed, progress)
+    judgement = judge_by_gold(answers, forms, evidence.form, evidence.average, seed, progress)
     best, accuracy = judgement.best, judgement.accuracy
     if best == evidence.form:
         gold = f"On {judgement.items} gold tasks, hidden in turn, this is right on {accuracy[best]:.1%}"
         why = f"{evidence.reason} {gold}, and no alternative is clearly better. {evidence.statistics}"
-        return _calibrated(evidence.average(), "gem", why, judgement.held_out)
+        return _calibrated(evidence.fit(), "gem", why, judgement.held_out, evidence.calibration)
     why = (
         f"Gold favours {best} ({forms[best].description}): on {judgement.items} gold tasks, hidden in turn, it is right"
         f" on {accuracy[best]:.1%}, against {accuracy[evidence.form]:.1%} for {evidence.name}."
@@ -192,22 +227,23 @@ def _choose_by_gold(answers: Answers, evidence: Evidence, seed: int, progress: P
 
 
 def _calibrate_evidence(evidence: Evidence, seed: int, progress: Progress) -> MethodFit:
-    fit = evidence.average()
-    forms = {name: FORMS[name] for name in evidence.weights}
-    held_out = cross_validate(fit.answers, forms, evidence.weights, seed, progress)
-    return _calibrated(fit, "gem", evidence.why, held_out)
+    fit = evidence.fit()
+    held_out = cross_validate(fit.answers, evidence.members, evidence.average, seed, progress)
+    return _calibrated(fit, "gem", evidence.why, held_out, evidence.calibration)
 
 
-def _calibrated(fit: Fit, method: str, why: str, held_out: HeldOut | None) -> MethodFit:
+def _calibrated(
+    fit: Fit, method: str, why: str, held_out: HeldOut | None, default: Calibration = DEFAULT_CALIBRATION
+) -> MethodFit:
     """Calibrate a fit on held-out gold, because a fit that saw the gold labels is overconfident about them.
 
     The posteriors of gold items become the held-out ones. On a large crowd these exist for a sample only, and the gold
     items keep the posteriors of the fit.
     """
     if held_out is None:
-        return MethodFit(fit, method, why, DEFAULT_CALIBRATION)
+        return MethodFit(fit, method, why, default)
     table = held_out.table
-    calibration = calibrate(table, held_out.posterior, fit.weight, table.gold_option)
+    calibration = calibrate(table, held_out.posterior, fit.weight, table.gold_option, default)
     if len(table.items) != len(fit.answers.items):
         return MethodFit(fit, method, why, calibration)
     gold_blind = replace(fit, answers=table, posterior=fit.posterior_on(table))
@@ -231,11 +267,14 @@ def _with_held_out(fit: Fit, held_out: HeldOut) -> Fit:
     return replace(fit, answers=table, posterior=mixed, count_votes=count_votes)
 
 
-def _reason(weights: Mapping[str, float]) -> str:
+def _reason(average: Average) -> str:
+    weights = average.weights
     if len(weights) == 1:
         (name,) = weights
         return f"{name} ({FORMS[name].description}) explains the answers best."
     forms = _in_words([f"{name} ({weight:.0%})" for name, weight in weights.items()])
+    if average.powers:
+        return f"Mistakes depend on the label. Averages {forms}, which err in different ways."
     return f"Averages {forms}, which explain the answers about equally well."
 
 

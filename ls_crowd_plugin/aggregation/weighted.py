@@ -20,7 +20,7 @@ from scipy.special import betainc
 from .answers import Answers
 from .arrays import group_sums
 from .em import Convergence, run_until_converged
-from .fit import Fit, Posterior, Votes, normalise, with_newcomers
+from .fit import Fit, Posterior, Votes, normalise, weighted_shares, with_newcomers
 from .types import FitProgress, Flags, Floats
 from .unopposed import prior_weight
 
@@ -44,6 +44,28 @@ def fit_plurality(answers: Answers, progress: FitProgress) -> Fit:
     progress(1.0)
     form = "ss-plu" if answered.sum() else "plu"
     return _to_fit(answers, form, weight, NegModel.scores, winner, convergence, with_adversaries=False)
+
+
+def fit_agreement(answers: Answers, progress: FitProgress) -> Fit:
+    """Votes weighted by agreement: an annotator's weight is the share of answers that are the plurality's label, or the
+    gold label; shrunk to the crowd's share as for PLU. The posterior is each label's share of the weighted vote."""
+    used = answers.is_comparable
+    annotator, people = answers.answer_annotator[used], len(answers.annotators)
+    winner = best_labels(answers, answers.votes)
+    agrees = group_sums(annotator, winner[answers.answer_option[used]], people)
+    answered = np.bincount(annotator, minlength=people)
+    crowd = (agrees.sum() + 1.0) / (answered.sum() + 2.0)
+    weight = (agrees + PRIOR_ANSWERS * crowd) / (answered + PRIOR_ANSWERS)
+    progress(1.0)
+    return Fit(
+        answers=answers,
+        form="agreement",
+        posterior=weighted_shares(answers, weight),
+        skill=weight,
+        weight=weight,
+        convergence=Convergence((float(agrees.sum()),), converged=True),
+        count_votes=lambda table: Votes(table, weighted_shares(table, weight)),
+    )
 
 
 def fit_neg(answers: Answers, progress: FitProgress, printed: bool = False) -> Fit:

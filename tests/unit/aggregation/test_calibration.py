@@ -13,10 +13,9 @@ from ls_crowd_plugin.aggregation.calibration import (
     MAX_GOLD,
     Calibration,
     calibrate,
-    weighted_shares,
 )
 from ls_crowd_plugin.aggregation.evaluation import expected_calibration_error, expected_calibration_excess
-from ls_crowd_plugin.aggregation.fit import Posterior, normalise
+from ls_crowd_plugin.aggregation.fit import Posterior, normalise, weighted_shares
 from ls_crowd_plugin.aggregation.types import Floats, Integers
 from tests.support.crowds import answer_tables, encode_rows, label_probabilities, possible_labels
 from tests.support.examples import examples

@@ -163,8 +163,8 @@ def test_four_overlapping_answers_among_hundreds_judge_nobody(method: str) -> No
     assert max(unopposed) <= 2 / 7 + 5 / 7 * 0.75
 
 
-@pytest.mark.parametrize("method", ["auto", "gem"])
-def test_what_everybody_ticked_is_not_published_as_no_because_no_is_common(method: str) -> None:
+@pytest.mark.parametrize(("form", "state"), [("habits-1", "undecided"), (None, "open")])
+def test_what_everybody_ticked_is_not_published_as_no_because_no_is_common(form: str | None, state: str) -> None:
     """Three people tick at random; twelve careful people say that ticks are rare. All three tick one more task."""
     generator = np.random.default_rng(3)
     rows: list[Row] = []
@@ -175,10 +175,10 @@ def test_what_everybody_ticked_is_not_published_as_no_because_no_is_common(metho
         rows += [(task, f"careful {person}", truth if generator.random() < 0.95 else other) for person in careful]
         rows += [(task, f"ticks {person}", str(generator.choice(["yes", "no"]))) for person in range(3)]
     rows += [("asked", f"ticks {person}", "yes") for person in range(3)]
-    consensus = aggregate_rows(rows, method=method)
+    consensus = aggregate_rows(rows, method="gem", form=form)
     (asked,) = (row for row in consensus.tasks if row["task"] == "asked")
-    assert (asked["label"], asked["state"]) == ("yes", "undecided")
-    assert asked["confidence"] == consensus.posterior("asked")["yes"] < 0.5
+    assert (asked["label"], asked["state"]) == ("yes", state)
+    assert asked["confidence"] == consensus.posterior("asked")["yes"] < 0.7  # the votes alone would say 100 %
 
 
 @pytest.mark.parametrize("method", ["auto", "gem", "neg"])

@@ -14,7 +14,7 @@ from ls_crowd_plugin.aggregation import answers as answers_module
 from ls_crowd_plugin.aggregation.answers import Answers
 from ls_crowd_plugin.aggregation.fit import Fit
 from ls_crowd_plugin.aggregation.forms import Form
-from ls_crowd_plugin.aggregation.selection import compare_forms, fit_method
+from ls_crowd_plugin.aggregation.selection import MODEL_POWER, compare_forms, fit_method
 from ls_crowd_plugin.aggregation.skill import fit_skill
 from ls_crowd_plugin.aggregation.types import FitProgress
 from ls_crowd_plugin.demo import SimulatedCrowd, simulate_demo_crowd
@@ -42,7 +42,7 @@ from tests.support.crowds import (
 def test_the_reason_names_the_forms_and_ends_with_the_lead_of_the_best(method: str) -> None:
     facts = aggregate_crowd(rare_answer_crowd(0, 0.2), method).facts
     assert facts["method"] == "gem"
-    assert "explain" in facts["why"]
+    assert "explain" in facts["why"] or "depend on the label" in facts["why"]
     assert facts["why"].endswith("forms compared.")
     assert "nats per answer" in facts["why"]
     assert any(name in facts["why"] for name in FORMS)
@@ -50,19 +50,28 @@ def test_the_reason_names_the_forms_and_ends_with_the_lead_of_the_best(method: s
 
 
 def test_forms_that_explain_the_answers_about_equally_well_are_averaged() -> None:
-    answers = encode_crowd(simulate_demo_crowd(0))
+    answers = encode_crowd(generative_crowd(0, tasks=200, annotators=12))
     evidence = compare_forms(answers, 0, ignore_progress)
-    assert len(evidence.weights) > 1
-    assert sum(evidence.weights.values()) == pytest.approx(1.0)
-    fit = evidence.average()
-    expected = sum(
-        weight * evidence.fits[name].posterior_on(fit.answers).options for name, weight in evidence.weights.items()
-    )
+    weights = evidence.average.weights
+    assert len(weights) > 1
+    assert sum(weights.values()) == pytest.approx(1.0)
+    fit = evidence.fit()
+    expected = sum(weight * evidence.fits[name].posterior_on(fit.answers).options for name, weight in weights.items())
     assert fit.posterior.options == pytest.approx(np.asarray(expected))
-    assert fit.skill is evidence.fits[next(iter(evidence.weights))].skill
+    assert fit.skill is evidence.fits[next(iter(weights))].skill
     assert evidence.reason.startswith("Averages ")
-    for name, weight in evidence.weights.items():
+    for name, weight in weights.items():
         assert f"{name} ({weight:.0%})" in evidence.reason
+
+
+def test_where_mistakes_depend_on_the_label_forms_that_err_differently_count_the_same() -> None:
+    evidence = compare_forms(encode_crowd(rare_answer_crowd(0, 0.2)), 0, ignore_progress)
+    weights = evidence.average.weights
+    assert weights["leanings"] == weights["agreement"] == pytest.approx(1 / 3)
+    assert sum(weight for name, weight in weights.items() if name.startswith("habits")) == pytest.approx(1 / 3)
+    assert evidence.reason.startswith("Mistakes depend on the label. Averages ")
+    models = [name for name in weights if name != "agreement"]
+    assert evidence.average.powers == dict.fromkeys(models, MODEL_POWER)
 
 
 def test_where_no_task_has_two_answers_plurality_is_used_and_the_reason_says_so() -> None:
@@ -167,12 +176,12 @@ def test_a_large_crowd_is_judged_by_a_sample_and_labelled_as_a_whole(
 
 
 @pytest.mark.parametrize("method", ["auto", "gem"])
-def test_a_sample_selects_one_form_and_the_reason_mentions_it(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sample_selects_the_forms_and_the_reason_mentions_it(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers_module, "SAMPLE_ANSWERS", 500)
-    facts = aggregate_crowd(large_crowd(0, answers=2000, annotators=20), method).facts
-    form, why = facts["form"], facts["why"]
-    assert why.startswith(f"{form} ({FORMS[form].description}) explains the answers best.")
-    assert "on a sample of 490 answers" in why  # 49 tasks with ten answers: the fiftieth would reach the limit
+    crowd = large_crowd(0, answers=2000, annotators=20)
+    consensus = aggregate_crowd(crowd, method)
+    assert "on a sample of 490 answers" in consensus.facts["why"]  # 49 tasks with ten answers; a fiftieth is too much
+    assert len(consensus.labels) == len(set(np.asarray(crowd.tasks).tolist()))
 
 
 CROWDS: dict[str, Callable[[int], SimulatedCrowd]] = {
