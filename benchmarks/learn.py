@@ -1,9 +1,9 @@
-"""Relearns the numbers of averaging and calibration from a folder of crowds: python -m benchmarks.learn FOLDER.
+"""Relearns the numbers of the calibration from a folder of crowds: python -m benchmarks.learn FOLDER.
 
-There are five numbers: for a pool of forms the power of its models and the part of tasks that mislead everybody, and
-for a single form β, λ and ε of the calibration. Each is the one with the least Brier score of the published label, in
-the mean over crowds. For every group of crowds that share tasks or people, the numbers are also learned without that
-group and judged on it: that is what to expect on a crowd that nobody has seen. No gold is used.
+There are four numbers: ε for the average that includes the votes, and β, λ and ε for a single form. They are judged by
+the Brier score of the published label, in the mean over crowds; of all that are within one standard error of the best,
+those that change the least are taken. For every group of crowds that share tasks or people, the numbers are also
+learned without that group and judged on it: that is what to expect on a crowd that nobody has seen. No gold is used.
 """
 
 from __future__ import annotations
@@ -16,25 +16,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ls_crowd_plugin.aggregation.averaging import Average
 from ls_crowd_plugin.aggregation.calibration import DEFAULT_CALIBRATION, POOL_CALIBRATION, Calibration
 from ls_crowd_plugin.aggregation.consensus import Consensus
 from ls_crowd_plugin.aggregation.encoding import encode_answers
 from ls_crowd_plugin.aggregation.evaluation import brier_score, expected_calibration_excess
-from ls_crowd_plugin.aggregation.selection import MODEL_POWER, Evidence, MethodFit, compare_forms
+from ls_crowd_plugin.aggregation.selection import Evidence, MethodFit, compare_forms
 
 from .real_crowds import RealCrowd, is_right, read_crowds
 from .text_table import Cell, print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from .real_crowds import Floats
 
-POWERS = (0.3, 0.4, 0.5, 0.6, 0.75, 1.0)
-MISLED = (0.0, 0.01, 0.02, 0.04, 0.06)
-SHARPNESSES = (0.3, 0.43, 0.6, 0.8, 1.0)
-DIVIDED = (0.0, 0.2, 0.3, 0.4, 0.5)
+MISLED = (0.0, 0.02, 0.04, 0.06, 0.08)
+SHARPNESSES = (0.2, 0.3, 0.4, 0.6, 1.0)
+DIVIDED = (0.2, 0.4, 0.5, 0.6, 0.8)
 TOGETHER = (  # public crowds that share tasks or people; those whose names begin alike otherwise stand alone
     ("sp", "sp_amt"),
     ("weather_amt", "weather_cf"),
@@ -51,12 +49,11 @@ TOGETHER = (  # public crowds that share tasks or people; those whose names begi
 class Numbers:
     """What is learned from crowds with known truth."""
 
-    power: float  # of models in a pool
     pool: Calibration
     single: Calibration
 
 
-SHIPPED = Numbers(MODEL_POWER, POOL_CALIBRATION, DEFAULT_CALIBRATION)
+SHIPPED = Numbers(POOL_CALIBRATION, DEFAULT_CALIBRATION)
 
 
 @dataclass(frozen=True)
@@ -68,16 +65,12 @@ class Case:
 
     @property
     def is_pooled(self) -> bool:
-        return bool(self.evidence.average.powers)
+        return self.evidence.calibration is POOL_CALIBRATION
 
     def consensus(self, numbers: Numbers) -> Consensus:
         """What `auto` says with these numbers."""
-        evidence = self.evidence
-        if self.is_pooled:
-            powers = dict.fromkeys(evidence.average.powers, numbers.power)
-            evidence = replace(evidence, average=Average(evidence.average.weights, powers))
         calibration = numbers.pool if self.is_pooled else numbers.single
-        return Consensus(MethodFit(evidence.fit(), "gem", evidence.why, calibration), 0, 0.0)
+        return Consensus(MethodFit(self.evidence.fit(), "gem", self.evidence.why, calibration), 0, 0.0)
 
     def best_form(self, numbers: Numbers) -> Consensus:
         """What the best single form says with these numbers."""
@@ -105,9 +98,8 @@ class Learner:
     """Brier scores of every case with every candidate, from which numbers are learned for any set of crowds."""
 
     def __init__(self, cases: Iterable[Case]) -> None:
-        pools = [(power, Calibration(1.0, 0.0, misled)) for power, misled in product(POWERS, MISLED)]
         singles = [Calibration(*values) for values in product(SHARPNESSES, DIVIDED, MISLED)]
-        self.pools = [replace(SHIPPED, power=power, pool=pool) for power, pool in pools]
+        self.pools = [replace(SHIPPED, pool=Calibration(1.0, 0.0, misled)) for misled in MISLED]
         self.singles = [replace(SHIPPED, single=single) for single in singles]
         self.pool_scores: dict[str, Floats] = {}  # crowd → [candidates]
         self.single_scores: dict[str, Floats] = {}
@@ -120,12 +112,21 @@ class Learner:
             self.single_scores[name] = np.array(scores)
 
     def learn(self, left_out: Sequence[str] = ()) -> Numbers:
-        """The best numbers for all crowds but these."""
-        pool, single = (
-            int(np.mean([values for name, values in scores.items() if name not in left_out], axis=0).argmin())
-            for scores in (self.pool_scores, self.single_scores)
-        )
-        return replace(self.pools[pool], single=self.singles[single].single)
+        """The numbers for all crowds but these."""
+        change = np.array([numbers.pool.misled for numbers in self.pools])
+        pool = self.pools[_mildest(self.pool_scores, change, left_out)]
+        calibrations = [numbers.single for numbers in self.singles]
+        change = np.array([-np.log(one.sharpness) + one.divided + one.misled for one in calibrations])
+        return replace(pool, single=calibrations[_mildest(self.single_scores, change, left_out)])
+
+
+def _mildest(scores: Mapping[str, Floats], change: Floats, left_out: Sequence[str]) -> int:
+    """The candidate with the least `change` among those whose scores are within one standard error of the best."""
+    table = np.array([values for name, values in scores.items() if name not in left_out])  # [crowds, candidates]
+    best = table.mean(0).argmin()
+    behind = table - table[:, [best]]
+    error = behind.std(0, ddof=1) / np.sqrt(len(table))
+    return int(np.where(behind.mean(0) <= error, change, np.inf).argmin())
 
 
 def main() -> None:
@@ -150,7 +151,7 @@ def main() -> None:
 def _in_words(numbers: Numbers) -> str:
     pool, single = numbers.pool, numbers.single
     return (
-        f"pool: power {numbers.power:g}, ε {pool.misled:g}; "
+        f"average with votes: ε {pool.misled:g}; "
         f"single: β {single.sharpness:g}, λ {single.divided:g}, ε {single.misled:g}"
     )
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from .answers import Answers
-from .averaging import Average
 from .fit import SAME, Fit, Posterior
 from .forms import Form, common_table
 from .types import Flags, Floats, Id, Positions, Progress
@@ -37,32 +36,32 @@ class GoldJudgement:
 
 
 def cross_validate(
-    answers: Answers, forms: Mapping[str, Form], average: Average, seed: int, progress: Progress
+    answers: Answers, forms: Mapping[str, Form], weights: Mapping[str, float], seed: int, progress: Progress
 ) -> HeldOut | None:
-    """Held-out posteriors of an average of some forms; None without gold. A large crowd is sampled."""
+    """Held-out posteriors of the weighted average of some forms; None without gold. A large crowd is sampled."""
     if not answers.has_gold.any():
         return None
     sample = answers.sample(seed)
-    return fit_without_gold(sample, forms, seed, progress).average(sample, average)
+    return fit_without_gold(sample, forms, seed, progress).average(sample, weights)
 
 
 def judge_by_gold(
     answers: Answers,
     forms: Mapping[str, Form],
     current: str,
-    average: Average,
+    weights: Mapping[str, float],
     seed: int,
     progress: Progress,
 ) -> GoldJudgement:
-    """Choose between `current`, which is an average of some of the forms, and each single form.
+    """Choose between `current`, which is the weighted average of some of the forms, and each single form.
 
     `current` is replaced only by a form that is right more often by more than one paired standard error.
     """
     sample = answers.sample(seed)
     table = common_table(sample, forms.values())
     fits = fit_without_gold(sample, forms, seed, progress)
-    held_out = {name: fits.average(table, Average({name: 1.0})) for name in forms}
-    held_out[current] = fits.average(table, average)
+    held_out = {name: fits.average(table, {name: 1.0}) for name in forms}
+    held_out[current] = fits.average(table, weights)
     items = np.flatnonzero(sample.has_gold & sample.is_informative)
     right = {name: correctness(table, one.posterior, items) for name, one in held_out.items()}
     best, best_lead = current, 0.0
@@ -84,17 +83,17 @@ class HeldOutFits:
     fits: Mapping[str, Mapping[int, Fit]]  # form → fold → the fit that did not see the gold labels in it
     fold: Mapping[Id, int]  # gold item → the fold in which it is hidden
 
-    def average(self, table: Answers, average: Average) -> HeldOut:
-        """The average of the forms' posteriors; `table` has the fitted items, and at least their options."""
+    def average(self, table: Answers, weights: Mapping[str, float]) -> HeldOut:
+        """The weighted average of the forms' posteriors; `table` has the fitted items, and at least their options."""
         fold = np.array([self.fold.get(item, -1) for item in table.items])
-        posteriors = {name: _posterior_by_fold(self.fits[name], fold, table) for name in average.weights}
+        posteriors = {name: _posterior_by_fold(self.fits[name], fold, table) for name in weights}
 
         def vote(other: Answers) -> HeldOut:
-            other = common_table(other, [self.forms[name] for name in average.weights])
-            fits = {name: {part: fit.vote(other) for part, fit in self.fits[name].items()} for name in average.weights}
-            return HeldOutFits(self.forms, fits, self.fold).average(other, average)
+            other = common_table(other, [self.forms[name] for name in weights])
+            fits = {name: {part: fit.vote(other) for part, fit in self.fits[name].items()} for name in weights}
+            return HeldOutFits(self.forms, fits, self.fold).average(other, weights)
 
-        return HeldOut(table, average.of(table, posteriors), fold >= 0, vote)
+        return HeldOut(table, Posterior.mean(posteriors, weights), fold >= 0, vote)
 
 
 def fit_without_gold(sample: Answers, forms: Mapping[str, Form], seed: int, progress: Progress) -> HeldOutFits:

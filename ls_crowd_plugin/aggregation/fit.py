@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -21,6 +21,13 @@ class Posterior(NamedTuple):
 
     options: Floats  # [O] probability of each option
     unchosen: Floats  # [I] probability of each single label that is not an option
+
+    @classmethod
+    def mean(cls, posteriors: Mapping[str, Posterior], weights: Mapping[str, float]) -> Posterior:
+        """Average posteriors on the same table; the weights sum to one."""
+        options = sum(weight * posteriors[name].options for name, weight in weights.items())
+        unchosen = sum(weight * posteriors[name].unchosen for name, weight in weights.items())
+        return cls(np.asarray(options), np.asarray(unchosen))
 
 
 class Votes(NamedTuple):

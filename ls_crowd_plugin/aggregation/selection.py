@@ -10,7 +10,6 @@ import numpy as np
 
 from ..errors import UnusableInput
 from .answers import Answers
-from .averaging import Average
 from .calibration import DEFAULT_CALIBRATION, POOL_CALIBRATION, Calibration, calibrate
 from .cross_validation import HeldOut, cross_validate, judge_by_gold
 from .fit import Fit, Posterior, Votes
@@ -25,7 +24,6 @@ GOLD_CANDIDATES = ("neg", "plu")  # the methods beside GEM that gold may choose
 # Where mistakes depend on the label, no form is best on most crowds, and evidence does not tell which one is. So three
 # forms that err in different ways count the same: one with many numbers per annotator, one with few, and the votes.
 POOLED_WITH_HABITS = ("leanings", "agreement")
-MODEL_POWER = 0.5  # of models in a pool: their answers are not as independent as they believe
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ def fit_method(answers: Answers, method: str, form: str | None, seed: int, progr
 
 def _fit_form(answers: Answers, method: str, form: Form, why: str, seed: int, progress: Progress) -> MethodFit:
     fit = form(answers, partial(progress, method))
-    held_out = cross_validate(fit.answers, {method: form}, Average({method: 1.0}), seed, progress)
+    held_out = cross_validate(fit.answers, {method: form}, {method: 1.0}, seed, progress)
     return _calibrated(fit, method, why, held_out)
 
 
@@ -81,13 +79,13 @@ class Evidence:
     """How well GEM's forms explain the answers, and which forms to average."""
 
     fits: Mapping[str, Fit]  # form → fit to all answers, the best first
-    average: Average  # of the forms worth averaging, the best first
+    weights: Mapping[str, float]  # the forms worth averaging → weight, the best first
     reason: str  # why these forms are used
     statistics: str  # how the best two compare
 
     @property
     def form(self) -> str:
-        return "average" if len(self.average.weights) > 1 else next(iter(self.average.weights))
+        return "average" if len(self.weights) > 1 else next(iter(self.weights))
 
     @property
     def name(self) -> str:
@@ -101,29 +99,29 @@ class Evidence:
     @property
     def calibration(self) -> Calibration:
         """What to assume without gold."""
-        return POOL_CALIBRATION if self.average.powers else DEFAULT_CALIBRATION
+        return POOL_CALIBRATION if "agreement" in self.weights else DEFAULT_CALIBRATION
 
     @property
     def members(self) -> dict[str, Form]:
-        return {name: _member(name) for name in self.average.weights}
+        return {name: _member(name) for name in self.weights}
 
     def fit(self) -> Fit:
         """Average the posteriors; annotators and difficulties are as in the best form."""
         if self.form != "average":
             return self.fits[self.form]
-        return _average({name: self.fits[name] for name in self.average.weights}, self.average)
+        return _average({name: self.fits[name] for name in self.weights}, self.weights)
 
 
-def _average(fits: Mapping[str, Fit], average: Average) -> Fit:
+def _average(fits: Mapping[str, Fit], weights: Mapping[str, float]) -> Fit:
     best = next(iter(fits.values()))
     table = common_table(best.answers, [_member(name) for name in fits])
     posteriors = {name: fit.posterior_on(table) for name, fit in fits.items()}
 
     def count_votes(other: Answers) -> Votes:
-        voted = _average({name: fit.vote(other) for name, fit in fits.items()}, average)
+        voted = _average({name: fit.vote(other) for name, fit in fits.items()}, weights)
         return Votes(voted.answers, voted.posterior, voted.difficulty)
 
-    posterior = average.of(table, posteriors)
+    posterior = Posterior.mean(posteriors, weights)
     return replace(best, answers=table, form="average", posterior=posterior, count_votes=count_votes, main=best)
 
 
@@ -138,34 +136,32 @@ def compare_forms(answers: Answers, seed: int, progress: Progress) -> Evidence:
     best, second, *_ = ranked = sorted(score, key=lambda name: -score[name])
     lead = (score[best] - score[second]) / max(count, 1)
     statistics = f"{best} leads {second} by {lead:.4f} nats per answer; {len(fits)} forms compared"
-    average = _choose_average({name: fits[name] for name in ranked}, answers)
+    weights = _choose_weights({name: fits[name] for name in ranked}, answers)
     if sample is not answers:
         statistics += f" on a sample of {count:,} answers"
         fits = {}
     members = {
-        name: fits[name] if name in fits else _member(name)(answers, partial(progress, name))
-        for name in average.weights
+        name: fits[name] if name in fits else _member(name)(answers, partial(progress, name)) for name in weights
     }
-    reason = _reason(average)
+    reason = _reason(weights)
     if too_large:
         reason += f" Not tried: {_in_words(too_large)}, whose tables would be too large."
     others = {name: fits[name] for name in ranked if name in fits and name not in members}
-    return Evidence({**members, **others}, average, reason, f"{statistics}.")
+    return Evidence({**members, **others}, weights, reason, f"{statistics}.")
 
 
 def _member(name: str) -> Form:
     return AGREEMENT if name == "agreement" else FORMS[name]
 
 
-def _choose_average(fits: Mapping[str, Fit], answers: Answers) -> Average:
+def _choose_weights(fits: Mapping[str, Fit], answers: Answers) -> dict[str, float]:
     """Weigh the forms by their evidence; `fits` has the best one first. A form of habits is pooled with other forms."""
     if FORMS[next(iter(fits))].family != "habits":
-        return Average(_weights(fits))
+        return _weights(fits)
     habits = _weights({name: fit for name, fit in fits.items() if FORMS[name].family == "habits"})
     others = [name for name in POOLED_WITH_HABITS if _member(name).fits_in_memory(answers)]
     share = 1 / (1 + len(others))
-    weights = {**{name: weight * share for name, weight in habits.items()}, **dict.fromkeys(others, share)}
-    return Average(weights, {name: MODEL_POWER for name in weights if name != "agreement"})
+    return {**{name: weight * share for name, weight in habits.items()}, **dict.fromkeys(others, share)}
 
 
 def _try_forms(answers: Answers, forms: Mapping[str, Form], progress: Progress) -> dict[str, Fit]:
@@ -210,7 +206,7 @@ def _choose_by_gold(answers: Answers, evidence: Evidence, seed: int, progress: P
     if quick is not None:
         forms[quick] = FORMS[quick]
     forms.update({name: OTHER_METHODS[name] for name in GOLD_CANDIDATES})
-    judgement = judge_by_gold(answers, forms, evidence.form, evidence.average, seed, progress)
+    judgement = judge_by_gold(answers, forms, evidence.form, evidence.weights, seed, progress)
     best, accuracy = judgement.best, judgement.accuracy
     if best == evidence.form:
         gold = f"On {judgement.items} gold tasks, hidden in turn, this is right on {accuracy[best]:.1%}"
@@ -228,7 +224,7 @@ def _choose_by_gold(answers: Answers, evidence: Evidence, seed: int, progress: P
 
 def _calibrate_evidence(evidence: Evidence, seed: int, progress: Progress) -> MethodFit:
     fit = evidence.fit()
-    held_out = cross_validate(fit.answers, evidence.members, evidence.average, seed, progress)
+    held_out = cross_validate(fit.answers, evidence.members, evidence.weights, seed, progress)
     return _calibrated(fit, "gem", evidence.why, held_out, evidence.calibration)
 
 
@@ -267,13 +263,12 @@ def _with_held_out(fit: Fit, held_out: HeldOut) -> Fit:
     return replace(fit, answers=table, posterior=mixed, count_votes=count_votes)
 
 
-def _reason(average: Average) -> str:
-    weights = average.weights
+def _reason(weights: Mapping[str, float]) -> str:
     if len(weights) == 1:
         (name,) = weights
         return f"{name} ({FORMS[name].description}) explains the answers best."
     forms = _in_words([f"{name} ({weight:.0%})" for name, weight in weights.items()])
-    if average.powers:
+    if "agreement" in weights:
         return f"Mistakes depend on the label. Averages {forms}, which err in different ways."
     return f"Averages {forms}, which explain the answers about equally well."
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from ls_crowd_plugin.aggregation.answers import Answers
-from ls_crowd_plugin.aggregation.averaging import Average
 from ls_crowd_plugin.aggregation.cross_validation import (
     FOLDS,
     correctness,
@@ -55,7 +54,7 @@ def test_held_out_posteriors_are_those_of_the_fit_that_did_not_see_the_label() -
         options = np.where(table.has_gold[table.option_item], 1.0, table.has_gold.sum() / 100)
         return replace(fit, posterior=Posterior(options, fit.posterior.unchosen))
 
-    held_out = cross_validate(answers, {"marked": Form("", marked)}, Average({"marked": 1.0}), 0, ignore_progress)
+    held_out = cross_validate(answers, {"marked": Form("", marked)}, {"marked": 1.0}, 0, ignore_progress)
     assert held_out is not None
     posterior = held_out.posterior
     of_gold = answers.has_gold[answers.option_item]
@@ -64,15 +63,15 @@ def test_held_out_posteriors_are_those_of_the_fit_that_did_not_see_the_label() -
 
 
 def test_without_gold_there_is_nothing_to_hold_out() -> None:
-    assert cross_validate(crowd(gold=0), OTHER_METHODS, Average({"plu": 1.0}), 0, ignore_progress) is None
+    assert cross_validate(crowd(gold=0), OTHER_METHODS, {"plu": 1.0}, 0, ignore_progress) is None
 
 
 def test_held_out_posteriors_of_an_average_are_averaged() -> None:
     answers, weights = crowd(), {"plu": 0.25, "neg": 0.75}
     forms = {name: OTHER_METHODS[name] for name in weights}
-    held_out = cross_validate(answers, forms, Average(weights), 0, ignore_progress)
+    held_out = cross_validate(answers, forms, weights, 0, ignore_progress)
     assert held_out is not None
-    single = {name: cross_validate(answers, forms, Average({name: 1.0}), 0, ignore_progress) for name in forms}
+    single = {name: cross_validate(answers, forms, {name: 1.0}, 0, ignore_progress) for name in forms}
     plu, neg = single["plu"], single["neg"]
     assert plu is not None
     assert neg is not None
@@ -93,7 +92,7 @@ def constant_form(label: str) -> Form:
 
 def test_a_form_that_is_clearly_better_on_gold_replaces_the_current_one() -> None:
     forms = {"constant": constant_form("n"), "plu": OTHER_METHODS["plu"]}
-    judgement = judge_by_gold(crowd(), forms, "constant", Average({"constant": 1.0}), 0, ignore_progress)
+    judgement = judge_by_gold(crowd(), forms, "constant", {"constant": 1.0}, 0, ignore_progress)
     assert judgement.best == "plu"
     assert judgement.accuracy == {"constant": 0.5, "plu": 1.0}
     assert judgement.items == 10
@@ -101,8 +100,8 @@ def test_a_form_that_is_clearly_better_on_gold_replaces_the_current_one() -> Non
 
 def test_the_current_form_stays_if_nothing_is_clearly_better() -> None:
     forms = {"plu": OTHER_METHODS["plu"], "neg": OTHER_METHODS["neg"]}
-    assert judge_by_gold(crowd(), forms, "neg", Average({"neg": 1.0}), 0, ignore_progress).best == "neg"
-    assert judge_by_gold(crowd(), forms, "plu", Average({"plu": 1.0}), 0, ignore_progress).best == "plu"
+    assert judge_by_gold(crowd(), forms, "neg", {"neg": 1.0}, 0, ignore_progress).best == "neg"
+    assert judge_by_gold(crowd(), forms, "plu", {"plu": 1.0}, 0, ignore_progress).best == "plu"
 
 
 def test_a_lead_within_one_standard_error_is_not_enough() -> None:
@@ -110,7 +109,7 @@ def test_a_lead_within_one_standard_error_is_not_enough() -> None:
     rows = [(task, name, label) for task in range(3) for name, label in (("a", "n"), ("b", "y"))]
     answers = encode_rows(rows, gold={0: "n", 1: "y", 2: "y"})
     forms = {"n": constant_form("n"), "y": constant_form("y")}
-    assert judge_by_gold(answers, forms, "n", Average({"n": 1.0}), 0, ignore_progress).best == "n"
+    assert judge_by_gold(answers, forms, "n", {"n": 1.0}, 0, ignore_progress).best == "n"
 
 
 def test_a_tie_counts_as_its_share() -> None:

@@ -14,7 +14,7 @@ from ls_crowd_plugin.aggregation import answers as answers_module
 from ls_crowd_plugin.aggregation.answers import Answers
 from ls_crowd_plugin.aggregation.fit import Fit
 from ls_crowd_plugin.aggregation.forms import Form
-from ls_crowd_plugin.aggregation.selection import MODEL_POWER, compare_forms, fit_method
+from ls_crowd_plugin.aggregation.selection import compare_forms, fit_method
 from ls_crowd_plugin.aggregation.skill import fit_skill
 from ls_crowd_plugin.aggregation.types import FitProgress
 from ls_crowd_plugin.demo import SimulatedCrowd, simulate_demo_crowd
@@ -52,7 +52,7 @@ def test_the_reason_names_the_forms_and_ends_with_the_lead_of_the_best(method: s
 def test_forms_that_explain_the_answers_about_equally_well_are_averaged() -> None:
     answers = encode_crowd(generative_crowd(0, tasks=200, annotators=12))
     evidence = compare_forms(answers, 0, ignore_progress)
-    weights = evidence.average.weights
+    weights = evidence.weights
     assert len(weights) > 1
     assert sum(weights.values()) == pytest.approx(1.0)
     fit = evidence.fit()
@@ -66,12 +66,10 @@ def test_forms_that_explain_the_answers_about_equally_well_are_averaged() -> Non
 
 def test_where_mistakes_depend_on_the_label_forms_that_err_differently_count_the_same() -> None:
     evidence = compare_forms(encode_crowd(rare_answer_crowd(0, 0.2)), 0, ignore_progress)
-    weights = evidence.average.weights
+    weights = evidence.weights
     assert weights["leanings"] == weights["agreement"] == pytest.approx(1 / 3)
     assert sum(weight for name, weight in weights.items() if name.startswith("habits")) == pytest.approx(1 / 3)
     assert evidence.reason.startswith("Mistakes depend on the label. Averages ")
-    models = [name for name in weights if name != "agreement"]
-    assert evidence.average.powers == dict.fromkeys(models, MODEL_POWER)
 
 
 def test_where_no_task_has_two_answers_plurality_is_used_and_the_reason_says_so() -> None:
