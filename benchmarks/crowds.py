@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from .real_crowds import RealCrowd, is_right, paired_difference, plurality_is_ri
 from .text_table import Cell, print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from .real_crowds import Floats
 
@@ -44,6 +45,7 @@ def main() -> None:
     parser.add_argument(
         "--peers", nargs="?", const="", help="crowd-kit too: mv,wawa,ds,onecoin,glad,mmsr,mace; default all"
     )
+    parser.add_argument("--peer-seconds", type=int, default=600, help="after which a peer is given up (default 600)")
     parser.add_argument("--methods", default=",".join(METHODS), help="which of ours to run")
     options = parser.parse_args()
     peers, methods = peer_names(options.peers), ["plu", *(m for m in options.methods.split(",") if m != "plu")]
@@ -56,8 +58,9 @@ def main() -> None:
     confidences: dict[str, Confidences] = {}
     for crowd in crowds:
         case = cases.get(crowd.name)
+        run = partial(run_peer_with_confidence, longest=options.peer_seconds)
         rows[crowd.name], confidences[crowd.name] = without_gold(
-            crowd, methods, peers, chosen[crowd.name], case, learner
+            crowd, methods, dict.fromkeys(peers, run), chosen[crowd.name], case, learner
         )
     columns = [*methods, *([LEFT_OUT] if cases else []), *peers]
     print_accuracy("Accuracy in percent without gold", rows, columns)
@@ -83,7 +86,7 @@ def main() -> None:
 def without_gold(
     crowd: RealCrowd,
     methods: Sequence[str],
-    peers: Sequence[str],
+    peers: Mapping[str, Callable[..., Any]],
     chosen: list[str],
     case: Case | None,
     learner: Learner,
@@ -107,9 +110,9 @@ def without_gold(
         left_out = case.consensus(learner.learn(group_of(crowd.name)))
         judge(LEFT_OUT, left_out.labels, left_out.confidence)
     frame = frame_of(crowd.tasks, crowd.annotators, crowd.labels) if peers else None
-    for peer in peers:
+    for peer, run in peers.items():
         started = time.perf_counter()
-        answer = run_peer_with_confidence(peer, frame)
+        answer = run(peer, frame)
         print(f"  {crowd.name}: crowd-kit's {peer} took {time.perf_counter() - started:.1f} s", flush=True)
         row[peer] = None
         if answer is not None:

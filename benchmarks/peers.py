@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-LONGEST_SECONDS = 600
 PEERS = {
     "mv": "MajorityVote",
     "wawa": "Wawa",
@@ -52,8 +51,8 @@ def run_peer(name: str, frame: Any, true_labels: Mapping[Any, Any] | None = None
         return dict(method.fit_predict(frame, true_labels=pd.Series(dict(true_labels))))
 
 
-def run_peer_with_confidence(name: str, frame: Any) -> tuple[dict[Any, Any], dict[Any, float]] | None:
-    """Return task → label and task → its probability; None, with a printed note, if crowd-kit fails or needs too long.
+def run_peer_with_confidence(name: str, frame: Any, longest: int) -> tuple[dict[Any, Any], dict[Any, float]] | None:
+    """Return task → label and task → its probability; None, with a printed note, if it fails or takes too many seconds.
 
     A method without probabilities has no confidences.
     """
@@ -61,7 +60,7 @@ def run_peer_with_confidence(name: str, frame: Any) -> tuple[dict[Any, Any], dic
 
     method = getattr(crowdkit.aggregation, PEERS[name])()
     signal.signal(signal.SIGALRM, _give_up)
-    signal.alarm(LONGEST_SECONDS)
+    signal.alarm(longest)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -80,7 +79,7 @@ def run_peer_with_confidence(name: str, frame: Any) -> tuple[dict[Any, Any], dic
 
 
 def _give_up(*_: object) -> None:
-    raise TimeoutError(f"not ready within {LONGEST_SECONDS} s")
+    raise TimeoutError("it takes too long")
 
 
 def peer_or_nothing(name: str, frame: Any, true_labels: Mapping[Any, Any] | None = None) -> dict[Any, Any] | None:

@@ -97,16 +97,22 @@ class HeldOutFits:
 
 
 def fit_without_gold(sample: Answers, forms: Mapping[str, Form], seed: int, progress: Progress) -> HeldOutFits:
-    """Fit every form several times, each time without the gold labels of one fold."""
+    """Fit every form several times, each time without the gold labels of one fold.
+
+    Where a form can, these fits start from one that saw no gold at all: they need few iterations, and nothing of what
+    is hidden from them reaches them.
+    """
     fold = _folds(sample, seed)
+    no_gold = np.full(len(sample.items), -1, np.int32)
     fits: dict[str, dict[int, Fit]] = {name: {} for name in forms}
     for done, (name, form) in enumerate(forms.items()):
+        fit_part = form(sample.with_gold(no_gold), _ignore).resume or form if form.resumes else form
         for part in range(FOLDS):
             progress("checking against gold", (done + part / FOLDS) / len(forms))
             hidden = fold == part
             if hidden.any():
                 shown_gold = np.where(hidden, -1, sample.gold_option).astype(np.int32)
-                fits[name][part] = form(sample.with_gold(shown_gold), _ignore)
+                fits[name][part] = fit_part(sample.with_gold(shown_gold), _ignore)
     gold_items = np.flatnonzero(sample.has_gold).tolist()
     return HeldOutFits(forms, fits, {sample.items[item]: int(fold[item]) for item in gold_items})
 

@@ -11,6 +11,8 @@ import numpy as np
 from .answers import Answers
 from .types import FitProgress
 
+TOLERANCE, LARGE_TOLERANCE = 3e-6, 2e-5  # nats per answer that the last iteration may gain
+LARGE = 40_000  # answers
 PATIENCE = 50  # a fit that could not reach the floor in this many more iterations like the last is given up
 
 
@@ -43,14 +45,19 @@ def run_em(
     *,
     max_iterations: int = 300,
     min_iterations: int = 6,
-    tolerance: float = 3e-6,
+    tolerance: float | None = None,
     floor: float = -np.inf,
 ) -> Convergence:
     """Fit a model by expectation maximization; it starts from an initial posterior, so the M-step comes first.
 
+    By default, the tolerance is wider for large crowds, whose labels hardly depend on the last iterations.
+
     The default for `min_iterations` is this high because a model may begin to learn about the crowd as a whole only
     after a few iterations.
     """
+
+    if tolerance is None:
+        tolerance = TOLERANCE if len(answers.answer_item) < LARGE else LARGE_TOLERANCE
 
     def iteration() -> float:
         model.m_step()

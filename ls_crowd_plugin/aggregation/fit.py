@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from .answers import Answers
 from .em import Convergence
-from .types import Floats
+from .types import FitProgress, Floats
 
 SAME = 1e-9  # probabilities closer than this are tied
 
@@ -38,6 +38,9 @@ class Votes(NamedTuple):
     difficulty: Floats | None = None  # [I]
 
 
+Resume = Callable[[Answers, FitProgress], "Fit"]
+
+
 @dataclass(frozen=True)
 class Fit:
     """The result of one method. Shapes as in `Answers`: I items, J annotators, O options.
@@ -59,6 +62,7 @@ class Fit:
     knowledge_error: Floats | None = None  # [J] its standard error
     class_prior: Floats | None = None  # [C] how common each label of a question is, if the posterior includes that
     weight_unit: float = 1.0  # nats of log-odds that a weight of one adds to the label that an answer names
+    resume: Resume | None = None  # fits more answers of the same annotators, starting from what this fit has learned
     main: Fit | None = None  # of an average: its best form, by which people and the evidence of answers are judged
 
     @property

@@ -51,6 +51,7 @@ class Form:
     family: str = ""  # forms of one family are tried in order, as long as the evidence rises; "" is never tried
     charge: float = 0.0  # nats per answer by which the form must explain the answers better than an uncharged one
     all_labels: bool = False  # needs all labels of a question as options of each item, which makes it slower
+    resumes: bool = False  # its fits can go on with other answers (`Fit.resume`)
     fits_in_memory: Callable[[Answers], bool] = _always
     applies: Callable[[Answers], bool] = _always  # whether the form is worth trying on such answers
 
@@ -62,7 +63,7 @@ class Form:
 
 def _skill(spread: float, description: str) -> Form:
     charge = DIFFICULTY_CHARGE if spread else 0.0
-    return Form(description, partial(fit_skill, spread=spread), family="skill", charge=charge)
+    return Form(description, partial(fit_skill, spread=spread), family="skill", charge=charge, resumes=True)
 
 
 def _habits(grades: int, description: str) -> Form:
@@ -71,6 +72,7 @@ def _habits(grades: int, description: str) -> Form:
         partial(fit_habits, grades=grades),
         family="habits",
         all_labels=True,
+        resumes=True,
         fits_in_memory=partial(habits_fit_in_memory, grades=grades),
         applies=_nothing_is_ordered,
     )
@@ -83,6 +85,7 @@ def _ordered(grades: int, description: str) -> Form:
         partial(fit_ordered, grades=grades),
         family="ordered",
         all_labels=True,
+        resumes=True,
         fits_in_memory=partial(ordered_fits_in_memory, grades=grades),
         applies=_something_is_ordered if grades == 1 else _something_else_is_not_ordered,
     )
@@ -105,6 +108,7 @@ FORMS: dict[str, Form] = {  # of GEM
         "people lean towards some labels, and the truth draws them with one strength",
         fit_leanings,
         all_labels=True,
+        resumes=True,
         fits_in_memory=leanings_fit_in_memory,
         applies=_nothing_is_ordered,
     ),

@@ -143,6 +143,7 @@ class QuestionTables:
         self.habit_counts = self.counts.sum(2)
         self.log_table = self._expected_log_table(kind[self.annotators])
         self.score = self._score()
+        self.cell, _ = _softmax(np.where(self.allowed, self.score, -np.inf))
 
     def _score(self) -> Floats:
         """[items, Z] log probability of the answers to each item in each cell, and of the cell itself."""

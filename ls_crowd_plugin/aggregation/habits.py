@@ -39,9 +39,18 @@ def fit_habits(answers: Answers, progress: FitProgress, grades: int = 1, floor: 
     return fit_model(HabitsModel, answers, progress, grades, floor)
 
 
-def fit_model(model_type: type[HabitsModel], answers: Answers, progress: FitProgress, grades: int, floor: float) -> Fit:
-    """Fit a model of this type; the form is named after it."""
+def fit_model(
+    model_type: type[HabitsModel],
+    answers: Answers,
+    progress: FitProgress,
+    grades: int,
+    floor: float = -np.inf,
+    start: tuple[Sequence[LearnedTables], Floats] | None = None,
+) -> Fit:
+    """Fit a model of this type; the form is named after it. `start` is what another fit has learned."""
     model = model_type(answers, grades)
+    if start is not None:
+        model.take_over(*start)
     convergence = run_em(model, answers, progress, floor=floor)
     learned, kind = [question.learned() for question in model.questions], model.kind
 
@@ -66,6 +75,9 @@ def fit_model(model_type: type[HabitsModel], answers: Answers, progress: FitProg
         difficulty=model.difficulty() if grades > 1 else None,
         convergence=convergence,
         count_votes=count_votes,
+        resume=lambda table, progress: fit_model(
+            model_type, table.with_all_options(), progress, grades, start=(learned, kind)
+        ),
     )
 
 
@@ -121,6 +133,9 @@ class HabitsModel:
 
     def take_over(self, learned: Sequence[LearnedTables], kind: Floats) -> None:
         """Score the items by what a model of the same annotators and questions has learned from other answers."""
+        self.kind = kind
+        self.prior = kind.sum(0) + KIND_PRIOR
+        self.prior /= self.prior.sum()
         for question, tables in zip(self.questions, learned, strict=True):
             question.take_over(tables, kind)
 

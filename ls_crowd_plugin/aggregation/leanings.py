@@ -17,6 +17,7 @@ Symbols: J annotators, K labels, G nodes. Every question has its own a_j and b_j
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,22 +35,25 @@ PRIOR_PULL = 2.0  # μ before any data
 NEWTON_STEPS = 3  # in each M-step
 PRIOR_PEOPLE = 2.0  # σ and τ start from one, which counts as much as two people
 KNOWN_FROM = 5.0  # answers from which on somebody counts fully when the crowd's numbers are learned
+CROWD_FROM = 3  # iterations after which the crowd's numbers are learned
 LEAST_DEVIATION = 0.2  # of σ and τ
 PULL_LIMITS = -8.0, 12.0
 MAX_CELLS = 2e8  # (task, node, label) triples in the posterior
 MAX_TABLE_SIZE = 2e7  # (annotator, node, label) triples
 
 
-def fit_leanings(answers: Answers, progress: FitProgress) -> Fit:
-    """Fit the form; `answers` must have all labels as options (`with_all_options`)."""
+def fit_leanings(answers: Answers, progress: FitProgress, start: Sequence[LearnedLeanings] | None = None) -> Fit:
+    """Fit the form; `answers` must have all labels as options (`with_all_options`). `start` is what another fit has
+    learned."""
     model = LeaningsModel(answers)
+    if start is not None:
+        model.take_over(start)
     convergence = run_em(model, answers, progress, max_iterations=60, min_iterations=10)
     learned = [question.learned for question in model.questions]
 
     def count_votes(table: Answers) -> Votes:
         voting = LeaningsModel(table.with_all_options())
-        for question, known in zip(voting.questions, learned, strict=True):
-            question.take_over(known)
+        voting.take_over(learned)
         return Votes(voting.answers, voting.crowd_posterior(), voting.difficulty())
 
     skill, error = model.skill()
@@ -65,6 +69,7 @@ def fit_leanings(answers: Answers, progress: FitProgress) -> Fit:
         difficulty=model.difficulty(),
         convergence=convergence,
         count_votes=count_votes,
+        resume=lambda table, progress: fit_leanings(table.with_all_options(), progress, learned),
     )
 
 
@@ -85,6 +90,11 @@ class LeaningsModel:
         self.questions = [
             QuestionLeanings(answers, question, share) for question in range(len(labels)) if labels[question] > 1
         ]
+
+    def take_over(self, learned: Sequence[LearnedLeanings]) -> None:
+        """Judge the items by what a model of the same annotators and questions has learned from other answers."""
+        for question, known in zip(self.questions, learned, strict=True):
+            question.take_over(known)
 
     def m_step(self) -> None:
         """Update everybody's pull and leanings, then those of the crowd."""
@@ -143,6 +153,7 @@ class LearnedLeanings:
     crowd_pull: float  # μ
     crowd_leaning: Floats  # [K] m[r]
     log_prior: Floats  # [K] how common labels are
+    deviations: tuple[float, float] = (1.0, 1.0)  # σ, τ
 
 
 class QuestionLeanings:
@@ -180,7 +191,6 @@ class QuestionLeanings:
         log_prior = np.log(common / common.sum())
         everybody = np.tile(leaning, (people, 1))
         self.learned = LearnedLeanings(self.annotators, pull, everybody, PRIOR_PULL, leaning, log_prior)
-        self.deviations = 1.0, 1.0  # σ, τ
         self.iterations = 0
 
     @property
@@ -189,7 +199,8 @@ class QuestionLeanings:
 
     def update_annotators(self) -> None:
         """Newton steps towards the most probable pull and leanings of everybody, given the posterior of the items."""
-        known, (sigma, tau) = self.learned, self.deviations
+        known = self.learned
+        sigma, tau = known.deviations
         pull, leaning = known.pull, known.leaning
         nodes, labels = self.cell.shape[1:]
         faced = (self.given_by @ self.cell.reshape(len(self.items), self.cells)).reshape(
@@ -217,7 +228,7 @@ class QuestionLeanings:
 
     def update_crowd(self) -> None:
         """Learn μ, σ, m, τ from everybody's pull and leanings; the first iterations still follow the vote shares."""
-        if self.iterations <= 3 or not len(self.annotators):
+        if self.iterations <= CROWD_FROM or not len(self.annotators):
             return
         known = self.learned
         counts = np.minimum(self.given_counts.sum(1) / KNOWN_FROM, 1.0)  # [J]
@@ -239,7 +250,8 @@ class QuestionLeanings:
         allowed = np.where(self.allowed[:, None], self.score, -np.inf).reshape(len(self.items), self.cells)
         total = log_sum_exp(allowed)
         self.cell = np.exp(allowed - total[:, None]).reshape(self.score.shape)
-        known, (sigma, tau) = self.learned, self.deviations
+        known = self.learned
+        sigma, tau = known.deviations
         prior = ((known.pull - known.crowd_pull) ** 2).sum() / sigma**2 + 2 * len(known.pull) * np.log(sigma)
         prior += ((known.leaning - known.crowd_leaning) ** 2).sum() / tau**2 + 2 * known.leaning.size * np.log(tau)
         return float(total.sum() + np.vdot(self.given_counts, known.leaning) - prior / 2)
@@ -252,7 +264,8 @@ class QuestionLeanings:
         here = np.searchsorted(self.annotators, known.annotators[both])
         pull[here], leaning[here] = known.pull[both], known.leaning[both]
         self.learned = replace(known, annotators=self.annotators, pull=pull, leaning=leaning)
-        self._score_items()
+        self.iterations = CROWD_FROM
+        self.update_items()
 
     def cell_posterior(self) -> Floats:
         """[items, G, K] probability of each ease and label, regardless of gold labels."""

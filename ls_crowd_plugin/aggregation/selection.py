@@ -139,7 +139,7 @@ def compare_forms(answers: Answers, seed: int, progress: Progress) -> Evidence:
     weights = _choose_weights({name: fits[name] for name in ranked}, answers)
     if sample is not answers:
         statistics += f" on a sample of {count:,} answers"
-        fits = {}
+        fits = {name: _resume(name, fits[name], answers, progress) for name in fits if name in weights}
     members = {
         name: fits[name] if name in fits else _member(name)(answers, partial(progress, name)) for name in weights
     }
@@ -148,6 +148,12 @@ def compare_forms(answers: Answers, seed: int, progress: Progress) -> Evidence:
         reason += f" Not tried: {_in_words(too_large)}, whose tables would be too large."
     others = {name: fits[name] for name in ranked if name in fits and name not in members}
     return Evidence({**members, **others}, weights, reason, f"{statistics}.")
+
+
+def _resume(name: str, fit: Fit, answers: Answers, progress: Progress) -> Fit:
+    """Fit a form to all answers, starting from its fit to a sample of them."""
+    resume = fit.resume or _member(name)
+    return resume(answers, partial(progress, name))
 
 
 def _member(name: str) -> Form:

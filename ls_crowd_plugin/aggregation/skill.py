@@ -34,14 +34,26 @@ ALL_DISCRIMINATIONS = [0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0]
 HONEST, ADVERSARY, GUESSING = 0, 1, 2
 INTENTION_PRIOR = np.array([8.5, 1.0, 0.5])  # pseudo-counts of the three intentions
 MIN_ADVERSARY_ABILITY = 0.1  # an adversary who can solve a smaller share of the tasks looks like somebody who guesses
+CROWD_FROM = 3  # iterations after which the crowd's distribution of types is learned
 MIN_PROBABILITY = 1e-9  # no answer is impossible
 
 
-def fit_skill(answers: Answers, progress: FitProgress, spread: float = 0.0, floor: float = -np.inf) -> Fit:
-    """Fit the form with the given spread of difficulty, which must be a key of NODES."""
+def fit_skill(
+    answers: Answers,
+    progress: FitProgress,
+    spread: float = 0.0,
+    floor: float = -np.inf,
+    start: tuple[Floats, Floats] | None = None,
+) -> Fit:
+    """Fit the form with the given spread of difficulty, which must be a key of NODES.
+
+    `start` are beliefs [J, V] and log prior [V] of a fit to other answers of the same annotators.
+    """
     model = SkillModel(answers, spread)
+    if start is not None:
+        model.start_from(*start)
     convergence = run_em(model, answers, progress, floor=floor)
-    belief = model.belief
+    belief, log_prior = model.belief, model.log_prior
 
     def count_votes(table: Answers) -> Votes:
         voting = SkillModel(table, spread)
@@ -64,6 +76,7 @@ def fit_skill(answers: Answers, progress: FitProgress, spread: float = 0.0, floo
         difficulty=model.difficulty() if spread else None,
         convergence=convergence,
         count_votes=count_votes,
+        resume=lambda table, progress: fit_skill(table, progress, spread, start=(belief, log_prior)),
     )
 
 
@@ -118,8 +131,7 @@ class SkillModel:
         counts, count_of_item = np.unique(np.maximum(answers.label_count, 2), return_inverse=True)
         self.label_counts = counts  # [L] distinct K; answers to items with K = 1 are left out below
         tables = [self.types.hit_and_miss(self.nodes, labels) for labels in counts]
-        self.log_hit = [np.log(hit) for hit, _ in tables]  # L × [V, G]
-        self.log_miss = [np.log(miss) for _, miss in tables]
+        self.log_tables = np.log(np.concatenate([table for pair in tables for table in pair], axis=1)).T  # [L·2G, V]
         used = answers.is_decidable
         column = answers.answer_annotator[used].astype(np.int64) * len(counts)
         column += count_of_item[answers.answer_item[used]]
@@ -133,6 +145,7 @@ class SkillModel:
         nobody = np.zeros(len(self.types.skill))
         self.log_prior = self._log_prior(0.0, max(2.0, spread / 2), INTENTION_PRIOR, nobody)  # [V]
         self.belief: Floats = np.tile(np.exp(self.log_prior), (len(answers.annotators), 1))  # [J, V] q(type of j)
+        self.negative_entropy = 0.0  # Σ_j E_q[log q]
         self.iterations = 0
 
     def _initial_beliefs(self, spread: float) -> tuple[Floats, Floats]:
@@ -143,17 +156,26 @@ class SkillModel:
         node = np.exp(log_weight - log_sum_exp(log_weight)[:, None])
         return share[:, None] * node[self.answers.option_item], node
 
+    def start_from(self, belief: Floats, log_prior: Floats) -> None:
+        """Begin with what was learned from other answers."""
+        self.belief, self.log_prior, self.iterations = belief, log_prior, CROWD_FROM
+        self.e_step()
+
     def m_step(self) -> None:
         """Update the beliefs about every annotator's type, then the distribution of types in the crowd."""
         shape = (len(self.answers.annotators), len(self.label_counts), len(self.nodes))
         hits = (self.given_by @ self.option).reshape(shape)
         misses = np.maximum((self.given_by @ self.node[self.answers.option_item]).reshape(shape) - hits, 0.0)
-        score = np.tile(self.log_prior, (shape[0], 1))
-        for k in range(shape[1]):
-            score += hits[:, k] @ self.log_hit[k].T + misses[:, k] @ self.log_miss[k].T
-        self.belief = np.exp(score - log_sum_exp(score)[:, None])
+        counts = np.concatenate([hits, misses], axis=2).reshape(shape[0], -1)  # [J, L·2G]
+        score = counts @ self.log_tables
+        score += self.log_prior
+        score -= score.max(1, keepdims=True)
+        self.belief = np.exp(score)
+        total = self.belief.sum(1)
+        self.belief /= total[:, None]
+        self.negative_entropy = float(np.vdot(self.belief, score) - np.log(total).sum())
         self.iterations += 1
-        if self.iterations > 3:  # the first iterations still follow the vote shares
+        if self.iterations > CROWD_FROM:  # the first iterations still follow the vote shares
             self._update_crowd()
 
     def e_step(self) -> float:
@@ -166,7 +188,7 @@ class SkillModel:
         evidence = log_sum_exp(joint)
         self.node = np.exp(joint - evidence[:, None])
         self.option = share * self.node[self.answers.option_item]
-        divergence = np.vdot(self.belief, np.log(np.maximum(self.belief, 1e-300)) - self.log_prior)
+        divergence = self.negative_entropy - self.belief.sum(0) @ self.log_prior
         return float(evidence.sum() - divergence)
 
     def _update_crowd(self) -> None:
@@ -193,9 +215,9 @@ class SkillModel:
 
     def _expected_logs(self) -> tuple[Floats, Floats]:
         """[J·L, G] each: E[log hit], E[log miss] of every annotator for every number of labels."""
-        hit = np.stack([self.belief @ table for table in self.log_hit], axis=1)
-        miss = np.stack([self.belief @ table for table in self.log_miss], axis=1)
-        return hit.reshape(-1, len(self.nodes)), miss.reshape(-1, len(self.nodes))
+        shape = (len(self.belief), len(self.label_counts), 2, len(self.nodes))
+        expected = (self.belief @ self.log_tables.T).reshape(shape)
+        return expected[:, :, 0].reshape(-1, shape[3]), expected[:, :, 1].reshape(-1, shape[3])
 
     def crowd_posterior(self) -> Posterior:
         """What the answers say about every item, regardless of its gold label."""
