@@ -27,12 +27,12 @@ from sqlalchemy import (
     select,
 )
 
+from ..chart_records import Figures
 from ..records import (
     SETTLED,
     Annotator,
     AnnotatorDetail,
     Disagreement,
-    Figures,
     LabelRegion,
     ProjectSummary,
     RegionRates,

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 from sqlalchemy import Connection
 
-from ..records import SETTLED, Annotator, AnnotatorDetail, AnswerYield, GoldCheck, LabelCount, ProjectSummary, TaskLabel
+from ..chart_records import AnswerYield, GoldCheck, LabelCount
+from ..records import SETTLED, Annotator, AnnotatorDetail, ProjectSummary, TaskLabel
 from ..store import StoredResults
 from ..store.mirror import read_excerpts
 from ..store.results import list_annotators, load_annotator, load_labels

@@ -6,21 +6,23 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ls_crowd_plugin.records import (
+from ls_crowd_plugin.chart_records import (
     Agreement,
-    Annotator,
-    AnnotatorDetail,
     AnswerYield,
     CalibrationPoint,
-    Disagreement,
     Figures,
     GoldCheck,
     Histogram,
     LabelCount,
+    TimeSeries,
+)
+from ls_crowd_plugin.records import (
+    Annotator,
+    AnnotatorDetail,
+    Disagreement,
     LabelRegion,
     RegionRates,
     TaskLabel,
-    TimeSeries,
     TrendPoint,
     Vote,
 )

@@ -7,7 +7,8 @@ from dataclasses import fields
 import pytest
 from flask.testing import FlaskClient
 
-from ls_crowd_plugin.records import Annotator, Figures, ProjectSummary
+from ls_crowd_plugin.chart_records import Figures
+from ls_crowd_plugin.records import Annotator, ProjectSummary
 from ls_crowd_plugin.store import queue
 from ls_crowd_plugin.store.queue import FIRST_PAUSE
 from ls_crowd_plugin.web.context import AppContext
