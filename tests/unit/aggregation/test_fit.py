@@ -87,6 +87,6 @@ def test_a_posterior_is_the_same_on_a_table_with_all_options(answers: Answers) -
 def test_posteriors_are_averaged_by_their_weights() -> None:
     one = Posterior(np.array([1.0, 0.0]), np.array([0.0]))
     other = Posterior(np.array([0.5, 0.25]), np.array([0.25]))
-    mean = Posterior.mean({"one": one, "other": other}, {"one": 0.2, "other": 0.8})
+    mean = Posterior.total([one.times(0.2), other.times(0.8)])
     assert mean.options.tolist() == pytest.approx([0.6, 0.2])
     assert mean.unchosen.tolist() == pytest.approx([0.2])
