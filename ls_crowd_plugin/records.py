@@ -121,6 +121,22 @@ class Vote(NamedTuple):
     label: str
 
 
+class Part(NamedTuple):
+    """One of the terms whose sums are two probabilities, in probability."""
+
+    name: str  # of a form or method, or as in `aggregation.parts`
+    label: float  # what it adds to the label
+    other: float  # and to the strongest other label; 0 if there is none
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """How the confidence of a label came about, beside that of the strongest other label."""
+
+    other: str | None  # None if no other label is likely enough to be shown
+    parts: tuple[Part, ...]
+
+
 @dataclass(frozen=True)
 class LabelRegion:
     """Where a consensus region is, in Label Studio's terms."""
@@ -156,6 +172,7 @@ class TaskLabel:
     posterior: Mapping[str, float]  # label → probability, the likely ones
     state: str  # as `label_state` says
     region: LabelRegion | None = None
+    explanation: Explanation | None = None  # None in results of releases that did not store it
 
     @property
     def is_settled(self) -> bool:

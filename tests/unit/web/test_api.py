@@ -17,7 +17,7 @@ from tests.support.pages import log_in
 
 LABEL_KEYS = {
     *("number", "task", "question", "part", "label", "confidence", "difficulty", "answers", "plurality", "gold"),
-    *("disputed", "posterior", "state", "region", "project", "said"),
+    *("disputed", "posterior", "state", "region", "project", "said", "explanation"),
 }
 
 
