@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -82,6 +84,10 @@ def test_a_posterior_is_the_same_on_a_table_with_all_options(answers: Answers) -
     expected = label_probabilities(answers, fit.posterior)
     assert label_probabilities(complete, fit.posterior_on(complete)) == pytest.approx(expected)
     assert fit.posterior_on(answers) is fit.posterior
+    average = replace(fit, members={"one": fit.posterior.times(0.25), "other": fit.posterior.times(0.75)}).on(complete)
+    assert average.members is not None
+    parts = Posterior.total(average.members.values())
+    assert label_probabilities(average.answers, parts) == pytest.approx(expected)
 
 
 def test_posteriors_are_averaged_by_their_weights() -> None:
