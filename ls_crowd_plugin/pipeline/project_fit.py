@@ -78,8 +78,9 @@ class ProjectFit:
         key, fit, drawn = (unit, question), self._fit_of[question], self._drawn
         if drawn is None or not self._is_named(unit, question):
             return dict(fit.parts(key, labels=labels))
-        parts = dict(fit.parts(key, labels=[label for label in labels if label == NO_REGION]))
-        exists = 1 - fit.posterior(key)[NO_REGION]
+        absent = dict(fit.parts(key, labels=[NO_REGION]))
+        exists = 1 - sum(points[NO_REGION] for points in absent.values())
+        parts = absent if NO_REGION in labels else {}
         for name, points in drawn.parts(key, labels=[label for label in labels if label != NO_REGION]):
             parts.setdefault(name, {}).update({label: exists * point for label, point in points.items()})
         return {name: dict.fromkeys(labels, 0.0) | points for name, points in parts.items() if any(points.values())}
