@@ -35,6 +35,10 @@ class Calibration:
 
     def apply(self, answers: Answers, posterior: Posterior, weight: Floats) -> Posterior:
         """Calibrate a posterior; `weight` [J] is what one answer of each annotator counts."""
+        return Posterior.total(self.terms(answers, posterior, weight))
+
+    def terms(self, answers: Answers, posterior: Posterior, weight: Floats) -> tuple[Posterior, Posterior, Posterior]:
+        """The three terms of the formula, whose sum is the calibrated posterior."""
         with np.errstate(divide="ignore"):
             scores = (self.sharpness * np.log(posterior.options), self.sharpness * np.log(posterior.unchosen))
         option, unchosen, _ = normalise(answers, *scores)
@@ -43,10 +47,10 @@ class Calibration:
         divided = self._divided_in_order(answers, sharpened, share)
         even = self.misled / answers.label_count
         own = 1 - divided - self.misled  # what the sharpened posterior keeps
-        item = answers.option_item
-        return Posterior(
-            own[item] * option + divided[item] * share.options + even[item],
-            own * unchosen + divided * share.unchosen + even,
+        return (
+            sharpened.times_per_item(answers, own),
+            share.times_per_item(answers, divided),
+            Posterior(even[answers.option_item], even),
         )
 
     def _divided_in_order(self, answers: Answers, posterior: Posterior, share: Posterior) -> Floats:

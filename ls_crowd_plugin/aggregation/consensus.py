@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -15,6 +16,7 @@ from .answers import Answers
 from .crowd_warnings import crowd_warnings, fit_warnings
 from .decisions import Decisions
 from .fit import Fit, Posterior
+from .parts import GOLD, posterior_parts
 from .reliability import Reliability, Standing, assess_annotators
 from .selection import MethodFit
 from .types import Flags, Floats, Id, Integers, Label, Positions
@@ -74,6 +76,31 @@ class Consensus:
             options = answers.options_of(item)
             values[answers.option_choice[options] - choices.start] = self._posterior.options[options]
         return dict(zip(answers.choices[choices.start : choices.stop], values.tolist(), strict=True))
+
+    def parts(
+        self, task: Id, lift_gold: bool = False, labels: Sequence[Label] | None = None
+    ) -> list[tuple[str, dict[Label, float]]]:
+        """Named parts whose sum is `posterior(task, lift_gold)`, of all labels or of some; see `aggregation.parts`.
+
+        Parts that are 0 for all these labels are left out.
+        """
+        answers, item = self._answers, self._item(task)
+        if labels is None:
+            choices = answers.choices_of(item)
+            labels = answers.choices[choices.start : choices.stop]
+        gold = answers.gold_option[item]
+        if gold >= 0 and not lift_gold:
+            known = answers.choices[answers.option_choice[gold]]
+            return [(GOLD, {label: float(label == known) for label in labels})]
+        options = answers.options_of(item)
+        named = enumerate(answers.option_choice[options].tolist(), options.start)
+        option = {answers.choices[choice]: position for position, choice in named}
+        parts = []
+        for name, (values, unchosen) in self._parts.items():
+            points = {label: float(values[option[label]] if label in option else unchosen[item]) for label in labels}
+            if any(points.values()):
+                parts.append((name, points))
+        return parts
 
     def crowd_label(self, task: Id) -> tuple[Label, float]:
         """Label and confidence of a task by what the crowd says; for a gold task, regardless of its gold label."""
@@ -228,6 +255,10 @@ class Consensus:
     def _calibrated(self, fit: Fit) -> Posterior:
         calibrated = self._method_fit.calibration.apply(fit.answers, fit.posterior, fit.weight)
         return pool_with_prior(fit.answers, calibrated, self._comparable)
+
+    @cached_property
+    def _parts(self) -> dict[str, Posterior]:
+        return posterior_parts(self._fit, self._method_fit.calibration, self._comparable)
 
     def _evidence(self) -> Posterior:
         """What the answers say without how common labels are."""

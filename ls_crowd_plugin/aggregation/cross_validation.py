@@ -21,6 +21,7 @@ class HeldOut:
 
     table: Answers  # the whole crowd, or a sample if it is large
     posterior: Posterior  # on `table`; zero for all other items
+    members: Mapping[str, Posterior]  # form → weight · its posterior; sum to `posterior`
     is_held_out: Flags  # [I]
     vote: Callable[[Answers], HeldOut]  # the same on another table of the same annotators, labels and gold
 
@@ -86,14 +87,16 @@ class HeldOutFits:
     def average(self, table: Answers, weights: Mapping[str, float]) -> HeldOut:
         """The weighted average of the forms' posteriors; `table` has the fitted items, and at least their options."""
         fold = np.array([self.fold.get(item, -1) for item in table.items])
-        posteriors = {name: _posterior_by_fold(self.fits[name], fold, table) for name in weights}
+        members = {
+            name: _posterior_by_fold(self.fits[name], fold, table).times(weight) for name, weight in weights.items()
+        }
 
         def vote(other: Answers) -> HeldOut:
             other = common_table(other, [self.forms[name] for name in weights])
             fits = {name: {part: fit.vote(other) for part, fit in self.fits[name].items()} for name in weights}
             return HeldOutFits(self.forms, fits, self.fold).average(other, weights)
 
-        return HeldOut(table, Posterior.mean(posteriors, weights), fold >= 0, vote)
+        return HeldOut(table, Posterior.total(members.values()), members, fold >= 0, vote)
 
 
 def fit_without_gold(sample: Answers, forms: Mapping[str, Form], seed: int, progress: Progress) -> HeldOutFits:

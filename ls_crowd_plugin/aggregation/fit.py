@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -23,11 +23,17 @@ class Posterior(NamedTuple):
     unchosen: Floats  # [I] probability of each single label that is not an option
 
     @classmethod
-    def mean(cls, posteriors: Mapping[str, Posterior], weights: Mapping[str, float]) -> Posterior:
-        """Average posteriors on the same table; the weights sum to one."""
-        options = sum(weight * posteriors[name].options for name, weight in weights.items())
-        unchosen = sum(weight * posteriors[name].unchosen for name, weight in weights.items())
-        return cls(np.asarray(options), np.asarray(unchosen))
+    def total(cls, parts: Iterable[Posterior]) -> Posterior:
+        """The sum of parts on the same table."""
+        options, unchosen = zip(*parts, strict=True)
+        return cls(np.asarray(sum(options)), np.asarray(sum(unchosen)))
+
+    def times(self, weight: float) -> Posterior:
+        return Posterior(weight * self.options, weight * self.unchosen)
+
+    def times_per_item(self, answers: Answers, factor: Floats) -> Posterior:
+        """The posterior on the table `answers`, times a factor [I] for each item."""
+        return Posterior(factor[answers.option_item] * self.options, factor * self.unchosen)
 
 
 class Votes(NamedTuple):
@@ -36,6 +42,7 @@ class Votes(NamedTuple):
     answers: Answers  # the table, with more options if the model needs them
     posterior: Posterior
     difficulty: Floats | None = None  # [I]
+    members: Mapping[str, Posterior] | None = None  # as in `Fit`
 
 
 Resume = Callable[[Answers, FitProgress], "Fit"]
@@ -64,6 +71,7 @@ class Fit:
     weight_unit: float = 1.0  # nats of log-odds that a weight of one adds to the label that an answer names
     resume: Resume | None = None  # fits more answers of the same annotators, starting from what this fit has learned
     main: Fit | None = None  # of an average: its best form, by which people and the evidence of answers are judged
+    members: Mapping[str, Posterior] | None = None  # of an average: form → weight · its posterior; sum to `posterior`
 
     @property
     def objective(self) -> float:
@@ -71,9 +79,14 @@ class Fit:
 
     def vote(self, table: Answers) -> Fit:
         """The same annotators, who vote on another table."""
-        answers, posterior, difficulty = self.count_votes(table)
+        answers, posterior, difficulty, members = self.count_votes(table)
         main = self.main and self.main.vote(table)
-        return replace(self, answers=answers, posterior=posterior, difficulty=difficulty, main=main)
+        return replace(self, answers=answers, posterior=posterior, difficulty=difficulty, main=main, members=members)
+
+    @property
+    def votes(self) -> Votes:
+        """What the answers of this table say."""
+        return Votes(self.answers, self.posterior, self.difficulty, self.members)
 
     def evidence(self, table: Answers) -> Posterior:
         """What the answers say without how common labels are, P(label) / prior(label), normalised on a table of the
@@ -89,13 +102,21 @@ class Fit:
 
     def posterior_on(self, table: Answers) -> Posterior:
         """The posterior written to another table of the same items: this fit's own, or one with all options."""
+        return self._written_to(table, self.posterior)
+
+    def on(self, table: Answers) -> Fit:
+        """The fit with its posterior, and those of its members, written to such a table."""
+        members = self.members and {name: self._written_to(table, member) for name, member in self.members.items()}
+        return replace(self, answers=table, posterior=self.posterior_on(table), members=members)
+
+    def _written_to(self, table: Answers, posterior: Posterior) -> Posterior:
         own = self.answers
         if len(own.option_item) == len(table.option_item):
-            return self.posterior
-        options = self.posterior.unchosen[table.option_item]
+            return posterior
+        options = posterior.unchosen[table.option_item]
         first_choice = own.choice_start[own.item_question]
         position = table.option_start[own.option_item] + own.option_choice - first_choice[own.option_item]
-        options[position] = self.posterior.options
+        options[position] = posterior.options
         return Posterior(options, np.zeros(len(table.items)))
 
 

@@ -115,14 +115,14 @@ class Evidence:
 def _average(fits: Mapping[str, Fit], weights: Mapping[str, float]) -> Fit:
     best = next(iter(fits.values()))
     table = common_table(best.answers, [_member(name) for name in fits])
-    posteriors = {name: fit.posterior_on(table) for name, fit in fits.items()}
+    members = {name: fit.posterior_on(table).times(weights[name]) for name, fit in fits.items()}
+    posterior = Posterior.total(members.values())
 
     def count_votes(other: Answers) -> Votes:
-        voted = _average({name: fit.vote(other) for name, fit in fits.items()}, weights)
-        return Votes(voted.answers, voted.posterior, voted.difficulty)
+        return _average({name: fit.vote(other) for name, fit in fits.items()}, weights).votes
 
-    posterior = Posterior.mean(posteriors, weights)
-    return replace(best, answers=table, form="average", posterior=posterior, count_votes=count_votes, main=best)
+    average = replace(best, answers=table, form="average", posterior=posterior, main=best)
+    return replace(average, count_votes=count_votes, members=members)
 
 
 def compare_forms(answers: Answers, seed: int, progress: Progress) -> Evidence:
@@ -248,25 +248,24 @@ def _calibrated(
     calibration = calibrate(table, held_out.posterior, fit.weight, table.gold_option, default)
     if len(table.items) != len(fit.answers.items):
         return MethodFit(fit, method, why, calibration)
-    gold_blind = replace(fit, answers=table, posterior=fit.posterior_on(table))
-    return MethodFit(_with_held_out(fit, held_out), method, why, calibration, gold_blind)
+    return MethodFit(_with_held_out(fit, held_out), method, why, calibration, gold_blind=fit.on(table))
 
 
 def _with_held_out(fit: Fit, held_out: HeldOut) -> Fit:
     """The fit, with the held-out posteriors of the items that have one."""
     table, replaced = held_out.table, held_out.is_held_out
-    own = fit.posterior_on(table)
-    mixed = Posterior(
-        np.where(replaced[table.option_item], held_out.posterior.options, own.options),
-        np.where(replaced, held_out.posterior.unchosen, own.unchosen),
-    )
+    own = fit.on(table)
+
+    def mix(known: Posterior, hidden: Posterior) -> Posterior:
+        options = np.where(replaced[table.option_item], hidden.options, known.options)
+        return Posterior(options, np.where(replaced, hidden.unchosen, known.unchosen))
 
     def count_votes(other: Answers) -> Votes:
         voted = fit.vote(other)
-        voted = _with_held_out(voted, held_out.vote(voted.answers))
-        return Votes(voted.answers, voted.posterior, voted.difficulty)
+        return _with_held_out(voted, held_out.vote(voted.answers)).votes
 
-    return replace(fit, answers=table, posterior=mixed, count_votes=count_votes)
+    members = own.members and {name: mix(member, held_out.members[name]) for name, member in own.members.items()}
+    return replace(own, posterior=mix(own.posterior, held_out.posterior), members=members, count_votes=count_votes)
 
 
 def _reason(weights: Mapping[str, float]) -> str:

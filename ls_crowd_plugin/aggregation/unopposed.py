@@ -38,17 +38,25 @@ def prior_weight(labels: Floats) -> Floats:
 
 def pool_with_prior(answers: Answers, posterior: Posterior, comparable: Positions) -> Posterior:
     """The posterior, pooled with the prior where an item has one answer; `comparable` [J] is n of every annotator."""
-    single = answers.answers_per_item == 1
-    if not single.any():
+    known = model_share(answers, comparable)
+    if (known == 1).all():
         return posterior
-    known = np.ones(len(answers.items))  # [I] r
-    only_answer = single[answers.answer_item]
+    return Posterior.total((posterior.times_per_item(answers, known), prior_term(answers, known)))
+
+
+def model_share(answers: Answers, comparable: Positions) -> Floats:
+    """[I] r: how far the model counts; 1 for items that do not have one answer."""
+    known = np.ones(len(answers.items))
+    only_answer = (answers.answers_per_item == 1)[answers.answer_item]
     count = comparable[answers.answer_annotator[only_answer]]
     known[answers.answer_item[only_answer]] = count / (count + PRIOR_ANSWERS)
+    return known
+
+
+def prior_term(answers: Answers, known: Floats) -> Posterior:
+    """(1 − r) · prior, where `known` [I] is r."""
     miss = (1 - KNOWN) / answers.label_count  # [I]
     item = answers.option_item
-    prior = np.where(answers.votes > 0, prior_accuracy(answers.label_count)[item], miss[item])  # [O]
-    return Posterior(
-        known[item] * posterior.options + (1 - known[item]) * prior,
-        known * posterior.unchosen + (1 - known) * np.where(answers.unchosen_count > 0, miss, 0.0),
-    )
+    options = np.where(answers.votes > 0, prior_accuracy(answers.label_count)[item], miss[item])  # [O]
+    prior = Posterior(options, np.where(answers.unchosen_count > 0, miss, 0.0))
+    return prior.times_per_item(answers, 1 - known)

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import scipy.sparse
 
-from ..records import Agreement, rounded
+from ..chart_records import Agreement
+from ..records import rounded
 from .label_records import FittedLabel, drawn_votes
 
 MAX_PEOPLE = 30  # in the matrix, those with most answers

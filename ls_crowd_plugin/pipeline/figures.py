@@ -9,18 +9,8 @@ from datetime import datetime, timedelta, timezone
 
 import numpy as np
 
-from ..records import (
-    SETTLED,
-    AnswerYield,
-    CalibrationPoint,
-    Figures,
-    GoldCheck,
-    Histogram,
-    LabelCount,
-    TimeSeries,
-    parse_time,
-    rounded,
-)
+from ..chart_records import AnswerYield, CalibrationPoint, Figures, GoldCheck, Histogram, LabelCount, TimeSeries
+from ..records import SETTLED, parse_time, rounded
 from .agreement import agreement
 from .crowd import Crowd
 from .label_records import FittedLabel, missed_gold

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..controls import NO_REGION
-from ..records import LabelRegion, TaskLabel, Vote, rounded
+from ..records import Explanation, LabelRegion, Part, TaskLabel, Vote, rounded
 from .crowd import Crowd, Key
 from .project_fit import ProjectFit
 from .region_groups import RegionGroup, Unit, task_of
 
 MAX_LABELS = 12  # in a stored posterior
 MIN_PROBABILITY = 0.0005  # a smaller one would be shown as 0
+PART_DECIMALS = 6  # of stored parts, so that they add up to what is shown with DECIMALS
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ def _fitted_label(crowd: Crowd, fit: ProjectFit, key: Key, votes: Sequence[Vote]
         posterior={name: rounded(p) or 0.0 for p, name in likely[:MAX_LABELS]},
         state="settled" if key in crowd.gold else fit.state(unit, question),
         region=None if group is None or not group.members else _region(fit, group),
+        explanation=_explanation(fit, key, label, next((name for _, name in likely if name != label), None)),
     )
     return FittedLabel(record, unit, fit.gold_blind_label(unit, question)[1], tied)
 
@@ -82,6 +84,15 @@ def _posterior(crowd: Crowd, fit: ProjectFit, key: Key, label: str) -> dict[str,
         return fit.posterior(*key)
     confidence = fit.confidence[key]
     return {name: confidence if name == label else 1 - confidence for name in labels}
+
+
+def _explanation(fit: ProjectFit, key: Key, label: str, other: str | None) -> Explanation:
+    labels = [label] if other is None else [label, other]
+    parts = [
+        Part(name, round(points[label], PART_DECIMALS), 0.0 if other is None else round(points[other], PART_DECIMALS))
+        for name, points in fit.parts(*key, labels).items()
+    ]
+    return Explanation(other, tuple(parts))
 
 
 def _region(fit: ProjectFit, group: RegionGroup) -> LabelRegion:

@@ -69,6 +69,22 @@ class ProjectFit:
         """Label → probability; one for gold."""
         return self._posterior(self._fit_of[question], self._drawn, unit, question, lift_gold=False)
 
+    def parts(self, unit: Unit, question: str, labels: Sequence[str]) -> dict[str, dict[str, float]]:
+        """Name of a part → label → what it adds to the probability of these labels; see `aggregation.parts`.
+
+        The parts of a region's label are those of the fit of labels, times the probability that the region exists; the
+        parts of "no region" are those of the other fit.
+        """
+        key, fit, drawn = (unit, question), self._fit_of[question], self._drawn
+        if drawn is None or not self._is_named(unit, question):
+            return dict(fit.parts(key, labels=labels))
+        absent = dict(fit.parts(key, labels=[NO_REGION]))
+        exists = 1 - sum(points[NO_REGION] for points in absent.values())
+        parts = absent if NO_REGION in labels else {}
+        for name, points in drawn.parts(key, labels=[label for label in labels if label != NO_REGION]):
+            parts.setdefault(name, {}).update({label: exists * point for label, point in points.items()})
+        return {name: dict.fromkeys(labels, 0.0) | points for name, points in parts.items() if any(points.values())}
+
     def _crowd_label(self, unit: Unit, question: str, gold_blind: bool) -> tuple[str, float]:
         fit, drawn = self._fit_of[question], self._drawn
         if gold_blind:

@@ -27,13 +27,15 @@ from sqlalchemy import (
     select,
 )
 
+from ..chart_records import Figures
 from ..records import (
     SETTLED,
     Annotator,
     AnnotatorDetail,
     Disagreement,
-    Figures,
+    Explanation,
     LabelRegion,
+    Part,
     ProjectSummary,
     RegionRates,
     TaskLabel,
@@ -75,6 +77,7 @@ label_table = Table(
     Column("posterior", Text, nullable=False),  # JSON
     Column("region", Text),  # JSON
     Column("state", String(20), nullable=False, server_default="open"),
+    Column("explanation", Text),  # JSON: the other label, and triples of a part's name and its two numbers
     Index("crowd_label_of_task", "project", "task"),
 )
 
@@ -262,7 +265,9 @@ def load_labels(connection: Connection, project: int, task_ids: Sequence[int]) -
 
 def _label_row(label: TaskLabel) -> dict[str, object]:
     region = None if label.region is None else json.dumps(label.region.to_json())
-    return {**vars(label), "votes": _json(label.votes), "posterior": _json(label.posterior), "region": region}
+    explanation = label.explanation and _json([label.explanation.other, label.explanation.parts])
+    columns = {"votes": _json(label.votes), "posterior": _json(label.posterior), "region": region}
+    return {**vars(label), **columns, "explanation": explanation}
 
 
 def _task_label(row: RowMapping) -> TaskLabel:
@@ -270,6 +275,9 @@ def _task_label(row: RowMapping) -> TaskLabel:
     values["votes"] = tuple(Vote(*vote) for vote in json.loads(row["votes"]))
     values["posterior"] = json.loads(row["posterior"])
     values["region"] = None if row["region"] is None else LabelRegion(**json.loads(row["region"]))
+    if row["explanation"] is not None:
+        other, parts = json.loads(row["explanation"])
+        values["explanation"] = Explanation(other, tuple(Part(*part) for part in parts))
     return TaskLabel(**values)
 
 

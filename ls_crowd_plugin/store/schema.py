@@ -201,6 +201,12 @@ def _label_state(connection: Connection) -> None:
         _execute(connection, f"crowd_label: {added}")
 
 
+def _label_explanation(connection: Connection) -> None:
+    """Labels say how their confidence came about; the next pass fills it in."""
+    if not _has_column(connection, "crowd_label", "explanation"):
+        _execute(connection, "crowd_label: ALTER TABLE crowd_label ADD COLUMN explanation TEXT")
+
+
 def _queue_and_leases(connection: Connection) -> None:
     """The work list becomes the queue; its lease and the holding of a project become one lease in its own table."""
     renamed = {"put off": "deferred", "set aside": "parked", "nothing to do": "unchanged", "gone": "project_gone"}
@@ -233,7 +239,7 @@ def _version_table(name: str, tables: MetaData) -> Table:
 DATA_SCHEMA = Schema(
     data_tables,
     _version_table("crowd_schema", data_tables),
-    (_own_names, _task_texts, _plain_names, _project_identity, _task_identity, _label_state),
+    (_own_names, _task_texts, _plain_names, _project_identity, _task_identity, _label_state, _label_explanation),
     frozenset({"annotation", "task", "written", "project", "trail", "gold", "setting_before"}),
     has_own_names=False,
 )

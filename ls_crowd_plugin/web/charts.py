@@ -8,7 +8,8 @@ from itertools import pairwise
 
 from markupsafe import Markup, escape
 
-from ..records import Annotator, CalibrationPoint, Histogram, Json, TimeSeries, TrendPoint
+from ..chart_records import CalibrationPoint, Histogram, TimeSeries
+from ..records import Annotator, Json, TrendPoint
 from .template_tools import verdict_class
 
 WIDTH, HEIGHT = 480, 200

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from markupsafe import Markup
 from sqlalchemy import Connection
 
-from ..records import SETTLED, Annotator, AnnotatorDetail, AnswerYield, GoldCheck, LabelCount, ProjectSummary, TaskLabel
+from ..chart_records import AnswerYield, GoldCheck, LabelCount
+from ..records import SETTLED, Annotator, AnnotatorDetail, ProjectSummary, TaskLabel
 from ..store import StoredResults
 from ..store.mirror import read_excerpts
 from ..store.results import list_annotators, load_annotator, load_labels
 from ..store.users import read_names
 from . import charts
+from .breakdown import Breakdown, break_down
 from .words import explain
 
 MAX_QUESTIONS = 12  # whose label counts a page shows
@@ -71,11 +73,12 @@ class VoteView:
 
 @dataclass(frozen=True)
 class LabelView:
-    """A label with everybody's answers and why it won."""
+    """A label with everybody's answers, why it won, and how its confidence came about."""
 
     record: TaskLabel
     votes: list[VoteView]
     why: str
+    breakdown: Breakdown | None
 
 
 @dataclass(frozen=True)
@@ -161,7 +164,7 @@ def label_view(label: TaskLabel, people: Mapping[int, Annotator]) -> LabelView:
         name, weight, verdict = (person.name, person.weight, person.verdict) if person else ("", None, "")
         votes.append(VoteView(vote.annotator, name, vote.label, weight, verdict))
     votes.sort(key=lambda vote: (vote.said != label.label, vote.said, -(vote.weight or 0.0)))
-    return LabelView(label, votes, explain(label, people))
+    return LabelView(label, votes, explain(label), break_down(label))
 
 
 def agreement_view(connection: Connection, results: StoredResults) -> AgreementView:

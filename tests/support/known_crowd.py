@@ -10,6 +10,7 @@ from functools import cache, cached_property
 
 import numpy as np
 
+from ls_crowd_plugin.chart_records import Figures
 from ls_crowd_plugin.controls import read_config
 from ls_crowd_plugin.pipeline.annotator_records import annotator_records
 from ls_crowd_plugin.pipeline.crowd import Crowd, build_crowd
@@ -17,7 +18,7 @@ from ls_crowd_plugin.pipeline.figures import figures
 from ls_crowd_plugin.pipeline.label_records import FittedLabel, fitted_labels
 from ls_crowd_plugin.pipeline.project_fit import ProjectFit, fit_project
 from ls_crowd_plugin.recipe import Recipe
-from ls_crowd_plugin.records import Annotator, AnnotatorDetail, Figures, Json
+from ls_crowd_plugin.records import Annotator, AnnotatorDetail, Json
 from ls_crowd_plugin.store import Annotation, Store, Task, mirror, queue
 from ls_crowd_plugin.store.results import save_results
 from ls_crowd_plugin.store.users import save_users

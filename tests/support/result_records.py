@@ -6,21 +6,25 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ls_crowd_plugin.records import (
+from ls_crowd_plugin.chart_records import (
     Agreement,
-    Annotator,
-    AnnotatorDetail,
     AnswerYield,
     CalibrationPoint,
-    Disagreement,
     Figures,
     GoldCheck,
     Histogram,
     LabelCount,
+    TimeSeries,
+)
+from ls_crowd_plugin.records import (
+    Annotator,
+    AnnotatorDetail,
+    Disagreement,
+    Explanation,
     LabelRegion,
+    Part,
     RegionRates,
     TaskLabel,
-    TimeSeries,
     TrendPoint,
     Vote,
 )
@@ -36,6 +40,7 @@ FIGURES = Figures(
     label_counts={"mood": {"good": LabelCount(2, 1)}},
     agreement=Agreement({"mood": 0.5}, [5, 6], [[2, 2], [2, 2]], [[2, 1], [1, 2]]),
 )
+EXPLANATION = Explanation("bad", (Part("habits-1", 0.8, 0.1), Part("misled", 0.05, 0.05)))
 BOX = LabelRegion("entity", "image", "box", {"x": 10.0, "rectanglelabels": ["cat"]}, 640.0, 480.0)
 
 
@@ -69,6 +74,7 @@ def make_label(
         votes=(Vote(5, "good"), Vote(6, "ünï")),
         posterior={"good": confidence, "bad": round(1 - confidence, 3)},
         region=region,
+        explanation=None if gold else EXPLANATION,
     )
 
 

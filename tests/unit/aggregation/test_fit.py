@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -82,11 +84,15 @@ def test_a_posterior_is_the_same_on_a_table_with_all_options(answers: Answers) -
     expected = label_probabilities(answers, fit.posterior)
     assert label_probabilities(complete, fit.posterior_on(complete)) == pytest.approx(expected)
     assert fit.posterior_on(answers) is fit.posterior
+    average = replace(fit, members={"one": fit.posterior.times(0.25), "other": fit.posterior.times(0.75)}).on(complete)
+    assert average.members is not None
+    parts = Posterior.total(average.members.values())
+    assert label_probabilities(average.answers, parts) == pytest.approx(expected)
 
 
 def test_posteriors_are_averaged_by_their_weights() -> None:
     one = Posterior(np.array([1.0, 0.0]), np.array([0.0]))
     other = Posterior(np.array([0.5, 0.25]), np.array([0.25]))
-    mean = Posterior.mean({"one": one, "other": other}, {"one": 0.2, "other": 0.8})
+    mean = Posterior.total([one.times(0.2), other.times(0.8)])
     assert mean.options.tolist() == pytest.approx([0.6, 0.2])
     assert mean.unchosen.tolist() == pytest.approx([0.2])

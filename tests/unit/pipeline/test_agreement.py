@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from ls_crowd_plugin.chart_records import Agreement
 from ls_crowd_plugin.pipeline.agreement import MAX_PEOPLE, agreement, krippendorff_alpha
 from ls_crowd_plugin.pipeline.crowd import Crowd
 from ls_crowd_plugin.pipeline.label_records import fitted_labels
 from ls_crowd_plugin.pipeline.project_fit import fit_project
-from ls_crowd_plugin.records import Agreement
 from tests.support.annotations import mood_annotation, mood_crowd
 from tests.support.span_crowds import span_crowd
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ls_crowd_plugin.chart_records import AnswerYield, Figures, GoldCheck, LabelCount
 from ls_crowd_plugin.pipeline.crowd import Crowd
 from ls_crowd_plugin.pipeline.figures import BARS, MAX_PERIODS, figures
 from ls_crowd_plugin.pipeline.label_records import fitted_labels
 from ls_crowd_plugin.pipeline.project_fit import fit_project
-from ls_crowd_plugin.records import AnswerYield, Figures, GoldCheck, LabelCount
 from tests.support.annotations import mood_annotation, mood_crowd
 from tests.support.span_crowds import crowd_of_spans, span_annotation
 

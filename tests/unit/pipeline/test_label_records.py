@@ -7,7 +7,7 @@ import pytest
 from ls_crowd_plugin.pipeline.crowd import Crowd
 from ls_crowd_plugin.pipeline.label_records import FittedLabel, drawn_votes, fitted_labels, missed_gold
 from ls_crowd_plugin.pipeline.project_fit import fit_project
-from ls_crowd_plugin.records import Vote
+from ls_crowd_plugin.records import Explanation, Part, Vote
 from tests.support.annotations import mood_annotation, mood_crowd
 from tests.support.span_crowds import crowd_of_spans, span_annotation, span_crowd
 
@@ -25,6 +25,18 @@ def moods(answers: dict[int, str], gold: dict[tuple[int, str], str] | None = Non
         for annotator, letter in enumerate(letters, 1)
     ]
     return mood_crowd(*annotations, gold=gold)
+
+
+def check_explanation(label: FittedLabel) -> None:
+    """The stored parts, rounded to six digits, add up to the probabilities; the other label is the strongest other."""
+    record, explanation = label.record, label.record.explanation
+    assert explanation is not None
+    tolerance = 0.5e-6 * len(explanation.parts)
+    assert sum(part.label for part in explanation.parts) == pytest.approx(record.confidence, abs=tolerance)
+    others = {name: p for name, p in record.posterior.items() if name != record.label}
+    expected = others[explanation.other] if explanation.other is not None else 0.0
+    assert expected == max(others.values(), default=0.0)
+    assert sum(part.other for part in explanation.parts) == pytest.approx(expected, abs=0.0005 + tolerance)
 
 
 class TestLabels:
@@ -46,6 +58,15 @@ class TestLabels:
         assert sum(label.record.posterior.values()) == pytest.approx(1.0, abs=0.002)
         assert label.record.posterior[label.record.label] == pytest.approx(label.record.confidence, abs=0.001)
 
+    @pytest.mark.parametrize("method", ["plu", "gem", "auto"])
+    def test_are_explained_by_parts_that_add_up(self, method: str) -> None:
+        for label in labels_of(moods({1: "ggb", 2: "gb", 3: "b", 4: "bbbb"}), method):
+            check_explanation(label)
+
+    def test_of_gold_are_explained_by_gold(self) -> None:
+        (label,) = labels_of(moods({1: "ggb"}, {(1, "mood"): "bad"}))
+        assert label.record.explanation == Explanation(None, (Part("gold", 1.0, 0.0),))
+
     def test_of_gold_are_certain_but_not_blindly(self) -> None:
         (label,) = labels_of(moods({1: "ggb"}, {(1, "mood"): "bad"}))
         assert (label.record.label, label.record.gold, label.record.confidence) == ("bad", "bad", 1.0)
@@ -66,6 +87,12 @@ class TestLabels:
 
 
 class TestRegions:
+    @pytest.mark.parametrize("method", ["neg", "auto"])
+    def test_are_explained_by_parts_that_add_up(self, method: str) -> None:
+        person, organisation = [(0, 5, "PER"), (10, 15, "ORG")], [(0, 5, "ORG")]
+        for label in labels_of(span_crowd(person, person, organisation, [], tasks=5), method):
+            check_explanation(label)
+
     def test_have_a_part_for_each_region(self) -> None:
         spans = [(0, 5, "PER"), (10, 15, "ORG")]
         labels = labels_of(span_crowd(spans, spans, tasks=1), "neg")

@@ -122,7 +122,7 @@ class TestResults:
         span, (box, mood), (gold,) = tasks[0].labels[0], tasks[1].labels, tasks[2].labels
         assert (box.region, span.region) == (LabelRegion(**REGION), LabelRegion(**SPAN))
         assert mood.votes == (Vote(5, "good"), Vote(6, "good"), Vote(7, "bad"))
-        assert (mood.posterior, mood.region) == ({"good": 0.986, "bad": 0.014}, None)
+        assert (mood.posterior, mood.region, mood.explanation) == ({"good": 0.986, "bad": 0.014}, None, None)
         assert (gold.gold, gold.is_settled) == ("good", True)
 
     def test_of_annotators_are_readable(self, upgraded: Store) -> None:

@@ -7,7 +7,8 @@ from dataclasses import fields
 import pytest
 from flask.testing import FlaskClient
 
-from ls_crowd_plugin.records import Annotator, Figures, ProjectSummary
+from ls_crowd_plugin.chart_records import Figures
+from ls_crowd_plugin.records import Annotator, ProjectSummary
 from ls_crowd_plugin.store import queue
 from ls_crowd_plugin.store.queue import FIRST_PAUSE
 from ls_crowd_plugin.web.context import AppContext
@@ -16,7 +17,7 @@ from tests.support.pages import log_in
 
 LABEL_KEYS = {
     *("number", "task", "question", "part", "label", "confidence", "difficulty", "answers", "plurality", "gold"),
-    *("disputed", "posterior", "state", "region", "project", "said"),
+    *("disputed", "posterior", "state", "region", "project", "said", "explanation"),
 }
 
 

@@ -8,7 +8,8 @@ from xml.etree import ElementTree
 import pytest
 from markupsafe import Markup
 
-from ls_crowd_plugin.records import CalibrationPoint, Histogram, TimeSeries, TrendPoint
+from ls_crowd_plugin.chart_records import CalibrationPoint, Histogram, TimeSeries
+from ls_crowd_plugin.records import TrendPoint
 from ls_crowd_plugin.web import charts
 from tests.support.result_records import person
 

@@ -153,8 +153,27 @@ class TestTasks:
             tasks, _ = list_tasks(connection, PROJECT, show="differs from plurality")
         assert tasks, "a crowd whose most frequent answers are all right shows nothing"
         page = read_page(pages, f"/project/{PROJECT}/task/{tasks[0].task}")
-        assert re.search(r"won with \d+ answers? that (weighs|together weigh)", page)
+        assert re.search(r"has \d+ of \d+ answers", page)
         assert "The most frequent answer was" in page
+
+    def test_say_how_the_confidence_came_about(self, pages: FlaskClient, app_context: AppContext) -> None:
+        with app_context.store.data.connect() as connection:
+            tasks, _ = list_tasks(connection, PROJECT, show="unsettled")
+        (label,) = tasks[0].labels
+        page = read_page(pages, f"/project/{PROJECT}/task/{label.task}")
+        (table,) = re.findall(f"How the {label.confidence:.1%} came about</caption>(.*?)</table>", page, re.DOTALL)
+        body, foot = table.split("<tfoot>")
+        tenths = [round(10 * float(number)) for number in re.findall(r"([\d.]+)%", body)]
+        sums = [round(10 * float(number)) for number in re.findall(r"([\d.]+)%", foot)]
+        assert [sum(tenths[::2]), sum(tenths[1::2])] == sums
+        assert f"{sums[0] / 10}%" == f"{label.confidence:.1%}"
+
+    def test_of_gold_have_nothing_to_add_up(self, pages: FlaskClient, app_context: AppContext) -> None:
+        with app_context.store.data.connect() as connection:
+            tasks, _ = list_tasks(connection, PROJECT, show="gold")
+        page = read_page(pages, f"/project/{PROJECT}/task/{tasks[0].task}")
+        assert "is gold: it is known to be right" in page
+        assert "came about" not in page
 
     def test_the_least_confident_come_first(self, pages: FlaskClient) -> None:
         page = read_page(pages, f"/project/{PROJECT}/tasks")
