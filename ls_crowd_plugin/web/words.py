@@ -47,6 +47,8 @@ def explain(label: TaskLabel, people: Mapping[int, Annotator]) -> str:
         weights[vote.label].append((annotator.weight if annotator else None) or 0.0)
     if label.state == "undecided" and label.label in weights:
         return _undecided(label)
+    if label.posterior.get(label.label, 1.0) < max(label.posterior.values(), default=1.0):
+        return _nearest(label)
     winning = weights.pop(label.label, [])
     others = sorted(weights.items(), key=lambda other: -sum(other[1]))[:3]
     sentence = _won(label, winning, others) if winning else _nobody_said(label, others)
@@ -59,6 +61,13 @@ def _undecided(label: TaskLabel) -> str:
     rank = "frequent" if label.plurality == label.label else "probable"
     reason = f"the answers do not tell which label is right, and “{label.label}” is only the most {rank} one"
     return f"Undecided: {reason}. One more answer by somebody trusted would decide it."
+
+
+def _nearest(label: TaskLabel) -> str:
+    """On a scale, the label may be another than the most probable one."""
+    probable = max(label.posterior, key=lambda name: label.posterior[name])
+    reason = "of all places on the scale, it has the least expected distance from the right one"
+    return f"“{label.label}” won because, {reason}. The most probable label is “{probable}”."
 
 
 def _won(label: TaskLabel, winning: list[float], others: list[tuple[str, list[float]]]) -> str:

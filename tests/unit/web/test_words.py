@@ -84,6 +84,11 @@ class TestWhyALabelWon:
     def test_although_nobody_gave_it_because_answers_say_little(self) -> None:
         assert "The answers carry little weight" in self.explain({2: "sport"})
 
+    def test_by_distance_although_another_is_more_probable(self) -> None:
+        sentence = self.explain({1: "sport", 2: "news"}, posterior={"sport": 0.4, "news": 0.3, "art": 0.3})
+        assert sentence.startswith("“news” won because")
+        assert sentence.endswith("The most probable label is “sport”.")
+
     def test_by_gold(self) -> None:
         assert self.explain({1: "sport"}, gold="news") == (
             "“news” is gold: it is known to be right, whatever people answered."
