@@ -157,4 +157,4 @@ def _outlook(rows: Sequence[Json], step: tuple[str, bool] | None, decide: str) -
         return f"More gold still helps: {figures}" if is_better else f"More gold did not help: {figures}"
     if everything["gold"] < FEW_GOLD:
         return f"Twice as much gold made no clear difference, but it is too little to tell: {figures}"
-    return f"Twice as much gold made no clear difference, so a few more would probably change nothing: {figures}"
+    return f"Twice as much gold made no clear difference, so a few more tasks would probably change nothing: {figures}"

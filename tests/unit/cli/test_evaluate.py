@@ -76,8 +76,8 @@ def curve(measure: str, *values: float, gold: int = 200) -> list[Json]:
         (
             curve("accuracy", 0.83, 0.84),
             None,
-            "Twice as much gold made no clear difference, so a few more would probably change nothing: with half of it"
-            " (100) auto is right on 83.0%, with all of it (200) on 84.0% (± 1.1%).",
+            "Twice as much gold made no clear difference, so a few more tasks would probably change nothing:"
+            " with half of it (100) auto is right on 83.0%, with all of it (200) on 84.0% (± 1.1%).",
         ),
         (
             curve("accuracy", 0.83, 0.84, gold=40),
