@@ -20,6 +20,8 @@ class Recipe:
     only_complete: bool = False  # write only about tasks that have as many answers as they require
     task_meta: str = "auto"
     annotator_scores: bool = True  # include people's scores in what is written into Label Studio
+    ordered: frozenset[str] = frozenset()  # controls whose labels are a scale, besides ratings
+    decide: str = "label"  # one of DECISIONS
 
     @property
     def uses_task_data(self) -> bool:

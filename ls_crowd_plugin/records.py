@@ -14,6 +14,7 @@ Json = dict[str, Any]  # an object whose shape only Label Studio, or whoever sen
 
 METHODS = ("auto", "gem", "neg", "sw", "hyb", "plu")
 DECISIONS = ("label", "distance")  # the most probable label, or on a scale the one of least expected distance
+MIN_ORDERED = 3  # labels of a scale; with fewer, an order makes no difference
 GOLD_SOURCES = ("plugin", "ground_truth", "experts", "task_data")  # where gold may come from
 SETTLED = 0.95  # the confidence from which a label is called settled
 DECIMALS = 3  # of every number that is written into Label Studio or shown in JSON

@@ -103,6 +103,11 @@ def ids(name: str, written: str) -> frozenset[int]:
         raise UnusableInput(f"{name} is {written!r}; use ids separated by commas, such as 1,2.") from None
 
 
+def names(name: str, written: str) -> frozenset[str]:
+    del name
+    return frozenset(part.strip() for part in written.split(",") if part.strip())
+
+
 def projects(name: str, written: str) -> Projects:
     if written.lower() == "all":
         return Projects(True, frozenset())
@@ -137,6 +142,13 @@ def secret_from_file(name: str, file: str) -> str:
     if not secret:
         raise UnusableInput(f"{name} {file} is empty; put the secret into it.")
     return secret
+
+
+def as_typed(value: object) -> str:
+    """A value of a TOML file as one would type it into the environment."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def listed(words: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from . import setting_values as values
 from .errors import UnusableInput
 from .recipe import Recipe
-from .records import GOLD_SOURCES, METHODS, Json, address_shown
+from .records import DECISIONS, GOLD_SOURCES, METHODS, Json, address_shown
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -81,6 +81,23 @@ SETTINGS = (
         "together",
         "together: one fit for all controls of a project, which share the annotators; separate: one for each control",
         values.OneOf({"together": False, "separate": True}, older={"apart": "separate"}),
+        recipe=True,
+    ),
+    Setting(
+        "LS_CROWD_ORDERED",
+        "ordered",
+        "",
+        "names of Choices whose labels are a scale, in the order of the label config, separated by commas; a Rating"
+        " always is one",
+        values.names,
+        recipe=True,
+    ),
+    Setting(
+        "LS_CROWD_DECIDE",
+        "decide",
+        "label",
+        "label: the most probable label; distance: on a scale, the label of least expected distance from the truth",
+        values.OneOf({decision: decision for decision in DECISIONS}),
         recipe=True,
     ),
     Setting(
@@ -325,10 +342,4 @@ def _read_file(name: str) -> dict[str, str]:
     if unknown:
         message = f"LS_CROWD_CONFIG {name} holds {unknown[0]!r}, which is not a setting; use {values.listed(names)}."
         raise UnusableInput(message)
-    return {key: _as_typed(value) for key, value in content.items()}
-
-
-def _as_typed(value: object) -> str:
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+    return {key: values.as_typed(value) for key, value in content.items()}

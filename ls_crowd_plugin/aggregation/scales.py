@@ -12,9 +12,8 @@ from collections.abc import Mapping, Sequence, Set
 import numpy as np
 
 from ..errors import UnusableInput
+from ..records import MIN_ORDERED
 from .types import Id, Integers, Label, LabelSet, Ordered
-
-MIN_LABELS = 3
 
 
 def find_places(
@@ -33,7 +32,7 @@ def find_places(
     for question in _ordered_questions(questions, ordered):
         start, stop = choice_start[question], choice_start[question + 1]
         labels = choices[start:stop]
-        if len(labels) >= MIN_LABELS:
+        if len(labels) >= MIN_ORDERED:
             name = questions[question]
             place[start:stop] = _ranks(labels, _given_order(name, label_set), name)
     return place

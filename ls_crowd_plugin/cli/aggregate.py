@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..records import ANNOTATOR_COLUMNS, DECISIONS, METHODS
+from ..records import ANNOTATOR_COLUMNS, METHODS
 from .files import check_output_directory, csv_lines, parse_labels, read_answers, read_gold, write_directory
+from .options import decide_option, ordered_option, ordered_questions
 from .progress import ProgressDisplay
 from .summary import summary
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from ..aggregation import Consensus
 
 TASK_COLUMNS = ("task", "label", "confidence", "difficulty", "answers", "state")
-EVERY_QUESTION = ""  # no question has an empty name
 FILES = ("consensus.csv", "annotators.csv", "run.json")
 
 
@@ -29,22 +29,8 @@ FILES = ("consensus.csv", "annotators.csv", "run.json")
 @click.option("--method", type=click.Choice(METHODS), default="auto", show_default=True, help="Method of aggregation.")
 @click.option("--form", metavar="NAME", help="Form of GEM, see docs/methods.md. By default the data decide.")
 @click.option("--labels", metavar="A,B,C", help="The full label set, where some label was never chosen.")
-@click.option(
-    "--ordered",
-    metavar="[QUESTION]",
-    multiple=True,
-    is_flag=False,
-    flag_value=EVERY_QUESTION,
-    help="The labels are a scale, in the order of --labels or of their numbers: those of all questions, or of one"
-    " (repeat for more).",
-)
-@click.option(
-    "--decide",
-    type=click.Choice(DECISIONS),
-    default="label",
-    show_default=True,
-    help="The most probable label, or on a scale the one of least expected distance from the truth.",
-)
+@ordered_option
+@decide_option
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed for random choices, such as ties."
 )
@@ -76,8 +62,7 @@ def aggregate(
     """
     if form is not None and method != "gem":
         raise click.UsageError("--form is a form of gem: give --method gem with it.")
-    if decide == "distance" and not ordered:
-        raise click.UsageError("--decide distance needs a scale: give --ordered with it.")
+    scales = ordered_questions(ordered, decide)
     label_set = None if labels is None else parse_labels(labels)
     check_output_directory(directory, FILES)
     with ProgressDisplay() as progress:
@@ -99,7 +84,7 @@ def aggregate(
             seed=seed,
             form=form,
             progress=progress,
-            ordered=True if EVERY_QUESTION in ordered else ordered,
+            ordered=scales,
             decide=decide,
         )
         written = write_directory(directory, _contents(consensus, answers.questions is not None))

@@ -30,14 +30,15 @@ def gold() -> None:
 )
 def add(project: int, task: int | None, label: str | None, question: str | None, file: Path | None) -> None:
     """Mark LABEL as the right one for TASK, or all rows of a file."""
-    from ..controls import read_config
+    from ..controls import read_config, with_scales
+    from ..settings import read_settings
     from ..store.gold import add_gold
     from .setup import data_database
 
     if (file is None) == (task is None or label is None):
         raise click.UsageError("Give a task and a label, or a --file.")
     facts = _facts(project)
-    config = read_config(facts.label_config)
+    config, _ = with_scales(read_config(facts.label_config), read_settings().recipe.ordered)
     rows = [(task or 0, question, str(label))] if file is None else _rows(file, len(config.questions) > 1)
     labels = {}
     for number, name, value in rows:
@@ -113,7 +114,8 @@ def _label(config: Config, question: str, label: str) -> str:
     from ..controls import NONE
 
     labels = next(one.labels for one in config.questions if one.name == question)
-    if any(control.name == question for control in config.controls):  # not a multiple choice's yes/no question:
+    is_control = any(control.name == question for control in config.controls)  # no yes/no question of a multiple choice
+    if is_control and question not in config.ordered:
         labels = (*labels, NONE)  # it may be known that nothing was to be chosen
     if label not in labels:
         raise UnusableInput(f"{label!r} is not a label of {question!r}; its labels are {', '.join(labels)}.")

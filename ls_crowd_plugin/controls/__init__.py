@@ -5,6 +5,7 @@ from .control import NONE, Control, ControlSpec, Question, Unreadable
 from .region import Region
 from .region_control import NO_REGION, RegionControl, RegionDetail
 from .result import parse_result
+from .scales import with_scales
 
 __all__ = [
     "NONE",
@@ -19,4 +20,5 @@ __all__ = [
     "Unreadable",
     "parse_result",
     "read_config",
+    "with_scales",
 ]

@@ -51,6 +51,13 @@ class Config:
     def questions(self) -> tuple[Question, ...]:
         return tuple(question for control in self.controls for question in control.questions)
 
+    @property
+    def ordered(self) -> frozenset[str]:
+        """The questions whose labels are a scale."""
+        specs = [control.spec for control in self.controls]
+        specs += [detail.spec for control in self.regions for detail in control.details]
+        return frozenset(spec.name for spec in specs if spec.ordered)
+
     def with_observed_labels(self, results: Iterable[tuple[object, Sequence[Item]]]) -> Config:
         """Return this config with labels that only the annotations show (of taxonomies loaded from elsewhere).
 

@@ -27,6 +27,9 @@ class Control(Protocol):
     """A categorical control of a label config."""
 
     @property
+    def spec(self) -> ControlSpec: ...
+
+    @property
     def name(self) -> str: ...
 
     @property
@@ -56,13 +59,15 @@ class ControlSpec:
 
     An empty control in a submitted annotation is an answer only if it was certainly shown and could be left empty. Then
     the answer is `NONE`, or `no` to every choice of a multiple one. A required control cannot be left empty, and a
-    conditional one may have been hidden: for these an empty control is no answer.
+    conditional one may have been hidden: for these an empty control is no answer. Neither is it for an ordered control:
+    `NONE` has no place on its scale.
     """
 
     name: str
     to_name: str
     type: str
     empty_is_answer: bool
+    ordered: bool = False  # the labels are a scale, from the first to the last
 
     def item(self, value: Json) -> Item:
         return {"value": value, "from_name": self.name, "to_name": self.to_name, "type": self.type}
@@ -81,7 +86,7 @@ def single_answer(spec: ControlSpec, labels: Sequence[str], chosen: Sequence[str
     """Return the answer to a question with one label: exactly one valid label, or nothing chosen at all."""
     if len(chosen) == 1 and chosen[0] in labels:
         return {spec.name: chosen[0]}
-    if not chosen and spec.empty_is_answer:
+    if not chosen and spec.empty_is_answer and not spec.ordered:
         return {spec.name: NONE}
     return {}
 

@@ -1,11 +1,12 @@
-"""Rating: one label out of 1 … maxRating."""
+"""Rating: one label out of 1 … maxRating, which are a scale."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from xml.etree.ElementTree import Element
 
+from ..records import MIN_ORDERED
 from .bounds import MAX_STARS
 from .control import NONE, ControlSpec, Item, Question, Unreadable, Unsupported, single_answer
 
@@ -18,7 +19,7 @@ def from_element(element: Element, spec: ControlSpec) -> Rating:
     max_rating = element.get("maxRating") or DEFAULT_MAX_RATING
     if not max_rating.isdecimal() or len(max_rating) > len(str(MAX_STARS)) or not 1 <= int(max_rating) <= MAX_STARS:
         raise Unsupported(f"its maxRating is no whole number from 1 to {MAX_STARS:,}")
-    return Rating(spec, int(max_rating))
+    return Rating(replace(spec, ordered=int(max_rating) >= MIN_ORDERED), int(max_rating))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..controls import NO_REGION, NONE, Config
+from ..controls import NO_REGION, NONE, Config, with_scales
 from ..recipe import Recipe
 from ..records import LeftOutAnnotation
 from ..store import Annotation
@@ -93,6 +93,7 @@ def build_crowd(
     whom `trust` does not allow that; of several by one person on one task the newest counts. Where people draw regions,
     an empty annotation says that there are none.
     """
+    config, order_warnings = with_scales(config, recipe.ordered)
     trust = trust or Trust(recipe.gold_sources, recipe.experts)
     present = [annotation for annotation in annotations if _is_present(annotation, config)]
     others = [annotation for annotation in present if not trust.is_gold(annotation)]
@@ -104,7 +105,7 @@ def build_crowd(
     answers = _newest(annotation for annotation in usable if not trust.is_gold(annotation))
     people_counts = dict(Counter(task for task, _ in answers.keys() | golden.keys()))
     crowd = Crowd(config, people_counts=people_counts, left_out_annotations=[*unusable, *forged])
-    crowd.warnings.extend([*warn_of(unusable), *forgery_warnings(trust, others)])
+    crowd.warnings.extend([*order_warnings, *warn_of(unusable), *forgery_warnings(trust, others)])
     _add_answers(crowd, answers)
     stored_gold = stored_gold if "plugin" in trust.sources else {}
     gold_fields = gold_fields if "task_data" in trust.sources else {}

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 
-from ..records import SETTLED, count
+from ..records import count
 from .crowd import Crowd, Key
 from .project_fit import ProjectFit
 from .region_groups import task_of
 
 MIN_PEOPLE = 3  # who agree on another label
 CLEAR_SHARE = 0.8  # of the answers, from which people agree whatever the model thinks of them
+CONFIDENT = 0.8  # the confidence in another label from which gold is doubtful
 MAX_NAMED = 5
 
 
@@ -38,7 +39,7 @@ def doubtful_gold(crowd: Crowd, fit: ProjectFit) -> list[DoubtfulGold]:
         if people < MIN_PEOPLE or label == gold:
             continue
         held_out, confidence = fit.held_out_label(unit, question)
-        if people >= CLEAR_SHARE * counts.total() or (held_out == label and confidence >= SETTLED):
+        if people >= CLEAR_SHARE * counts.total() or (held_out == label and confidence >= CONFIDENT):
             doubts.append(DoubtfulGold(task_of(unit), question, gold, label, people, counts.total()))
     return doubts
 

@@ -31,7 +31,11 @@ def merge_gold(
 
 
 def _add_stored(labels: dict[GoldKey, set[str]], config: Config, stored: Mapping[GoldKey, str]) -> list[str]:
-    allowed = {question.name: {*question.labels, NONE} for question in config.questions}
+    ordered = config.ordered  # nothing chosen has no place on a scale
+    allowed = {
+        question.name: {*question.labels, *(() if question.name in ordered else (NONE,))}
+        for question in config.questions
+    }
     warnings = []
     for (task, question), label in stored.items():
         if label in allowed.get(question, ()):

@@ -17,9 +17,16 @@ OnFraction = Callable[[float], None]
 
 
 def fit_project(
-    crowd: Crowd, method: str = "auto", *, separate: bool = False, on_progress: OnFraction = lambda _: None
+    crowd: Crowd,
+    method: str = "auto",
+    *,
+    separate: bool = False,
+    decide: str = "label",
+    on_progress: OnFraction = lambda _: None,
 ) -> ProjectFit:
     """Aggregate a crowd: all questions together, which share the annotators, or each control by itself.
+
+    `decide` is one of DECISIONS, for the questions whose labels the config says are a scale.
 
     Where people draw regions, all who saw a task say whether there is a region, and a second fit, of those who drew it,
     says what it is and who is contrary. In the first fit, not drawing what others invented would look like knowledge of
@@ -31,7 +38,7 @@ def fit_project(
         parts.append(drawn)
     share = 1 / max(len(parts), 1)
     fits = [
-        _aggregate(part, method, partial(_report_part, on_progress, number * share, share))
+        _aggregate(part, method, decide, partial(_report_part, on_progress, number * share, share))
         for number, part in enumerate(parts)
     ]
     if drawn is not None and drawn.units:
@@ -183,7 +190,8 @@ def _questions_per_fit(crowd: Crowd, separate: bool) -> list[set[str]]:
     return [own for own in each_once if own]
 
 
-def _aggregate(crowd: Crowd, method: str, on_progress: OnFraction) -> Consensus:
+def _aggregate(crowd: Crowd, method: str, decide: str, on_progress: OnFraction) -> Consensus:
+    ordered = crowd.config.ordered & set(crowd.questions)
     return aggregate(
         crowd.units,
         crowd.annotators,
@@ -194,6 +202,8 @@ def _aggregate(crowd: Crowd, method: str, on_progress: OnFraction) -> Consensus:
         questions=crowd.questions,
         progress=lambda _, fraction: on_progress(fraction),
         lessons=_lessons(crowd.lessons),
+        ordered=ordered,
+        decide=decide if ordered else "label",
     )
 
 

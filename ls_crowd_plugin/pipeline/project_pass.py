@@ -119,6 +119,7 @@ def _fit(context: PassContext, inputs: Inputs) -> ProjectFit:
         inputs.crowd,
         context.recipe.method,
         separate=context.recipe.separate_fits,
+        decide=context.recipe.decide,
         on_progress=lambda fraction: report(int(100 * fraction), 100),
     )
 

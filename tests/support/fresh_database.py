@@ -181,7 +181,7 @@ def _wanted(http: Http, fresh: Store, project: int, recipe: Recipe) -> list[Desi
     inputs = _read_inputs(http, fresh, project, recipe)
     if inputs is None or not inputs.crowd.units:
         return []
-    fit = fit_project(inputs.crowd, recipe.method, separate=recipe.separate_fits)
+    fit = fit_project(inputs.crowd, recipe.method, separate=recipe.separate_fits, decide=recipe.decide)
     wanted = desired_predictions(inputs.crowd, fit, recipe.annotator_scores, inputs.texts)
     return [one for one in wanted if inputs.is_complete(one.task)]
 

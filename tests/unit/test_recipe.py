@@ -26,6 +26,8 @@ OTHER_VALUES: dict[str, object] = {
     "only_complete": True,
     "task_meta": "off",
     "annotator_scores": False,
+    "ordered": frozenset({"mood"}),
+    "decide": "distance",
 }
 
 

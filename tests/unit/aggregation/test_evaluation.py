@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ls_crowd_plugin.aggregation import METHODS, aggregate, evaluation
+from ls_crowd_plugin.aggregation import METHODS, aggregate, trial
 from ls_crowd_plugin.aggregation.evaluation import (
     area_under_roc,
     best_method,
@@ -17,6 +17,7 @@ from ls_crowd_plugin.aggregation.evaluation import (
     evaluate,
     expected_calibration_error,
     expected_calibration_excess,
+    resampled_calibration_errors,
 )
 from ls_crowd_plugin.errors import UnusableInput
 
@@ -69,6 +70,27 @@ def test_a_calibrated_forecaster_has_no_excess_and_an_overconfident_one_has() ->
     assert expected_calibration_excess(np.full(100, 0.99), generator.random(100) < 0.6, 0) > 0.3
 
 
+def test_the_calibration_error_varies_from_sample_to_sample_as_it_does_from_crowd_to_crowd() -> None:
+    generator = np.random.default_rng(2)
+    excess, errors = [], []
+    for seed in range(60):
+        confidence = generator.uniform(0.5, 1.0, 300)
+        right = generator.random(300) < confidence - 0.15
+        excess.append(expected_calibration_excess(confidence, right, seed))
+        errors.append(np.std(resampled_calibration_errors(confidence, right, seed)))
+    # The standard deviation of 60 is known to 1 / sqrt(2 * 59) = 9 %; the bootstrap itself may be a fifth too small.
+    assert np.mean(errors) == pytest.approx(np.std(excess, ddof=1), rel=0.2 + 3 * 0.09)
+
+
+def test_the_same_tasks_are_drawn_for_all_methods() -> None:
+    confidence, right = np.linspace(0.5, 1.0, 50), np.arange(50) % 3 > 0
+    twice = [resampled_calibration_errors(confidence[order], right[order]) for order in (slice(None), slice(None))]
+    assert (twice[0] == twice[1]).all()
+    # One bin, and confidences that differ by 0.1 in every task: so do the errors of every sample, all overconfident.
+    low, high = (resampled_calibration_errors(np.full(50, one), np.zeros(50), bins=1) for one in (0.6, 0.7))
+    assert high - low == pytest.approx(np.full(len(low), 0.1))
+
+
 def test_columns_of_different_length_are_refused() -> None:
     with pytest.raises(UnusableInput, match="shape"):
         brier_score([0.5], [True, False])
@@ -96,6 +118,8 @@ def test_every_method_gets_a_row_with_its_measures() -> None:
         assert row["auroc"] is None
         assert row["behind"] == 0.0
         assert 0.0 <= row["brier"] <= 1.0
+        assert row["distance"] is None
+        assert row["calibration_excess_se"] >= 0.0
 
 
 def test_every_gold_label_is_hidden_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,7 +131,7 @@ def test_every_gold_label_is_hidden_once(monkeypatch: pytest.MonkeyPatch) -> Non
         shown.append(set(options["gold"]))
         return aggregate(*columns, **options)
 
-    monkeypatch.setattr(evaluation, "aggregate", spy)
+    monkeypatch.setattr(trial, "aggregate", spy)
     rows = evaluate(tasks, annotators, labels, gold, folds=3, methods=("plu",))
     assert rows[0]["tasks"] == 7
     hidden = [set(gold) - part for part in shown]
@@ -123,7 +147,7 @@ def test_the_order_of_gold_does_not_matter_and_the_seed_does(monkeypatch: pytest
         shown.append(frozenset(options["gold"]))
         return aggregate(*columns, **options)
 
-    monkeypatch.setattr(evaluation, "aggregate", spy)
+    monkeypatch.setattr(trial, "aggregate", spy)
     for gold, seed in ((truth, 0), (dict(reversed(truth.items())), 0), (truth, 1)):
         evaluate(tasks, annotators, labels, gold, seed=seed, methods=("plu",))
     assert shown[:5] == shown[5:10] != shown[10:]

@@ -1,4 +1,4 @@
-"""`ls-crowd gold list` and `remove`, which need no Label Studio."""
+"""`ls-crowd gold`; its `list` and `remove` need no Label Studio."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from ls_crowd_plugin.cli import gold as cli_gold
 from ls_crowd_plugin.cli import main
+from ls_crowd_plugin.controls import NONE
+from ls_crowd_plugin.labelstudio import ProjectFacts
 from ls_crowd_plugin.store import open_store
 from ls_crowd_plugin.store.gold import add_gold
 
@@ -62,3 +65,18 @@ def test_adding_needs_a_task_and_a_label_or_a_file(run: Run, arguments: tuple[st
 def test_adding_needs_label_studio(run: Run) -> None:
     code, _, error = run("add", "3", "1", "good")
     assert (code, "LABEL_STUDIO_URL is not set" in error) == (2, True)
+
+
+@pytest.mark.parametrize(("ordered", "code"), [("", 0), ("quality", 2)])
+def test_that_nothing_is_to_be_chosen_can_be_gold_unless_labels_are_a_scale(
+    run: Run, monkeypatch: pytest.MonkeyPatch, ordered: str, code: int
+) -> None:
+    choices = "".join(f'<Choice value="{name}"/>' for name in ("poor", "fair", "good"))
+    config = f'<View><Choices name="quality" toName="text">{choices}</Choices></View>'
+    facts = ProjectFacts(3, "Qualities", config, "2026-01-01T00:00:00.000000Z", 1)
+    monkeypatch.setattr(cli_gold, "_facts", lambda _: facts)
+    settings = {"LABEL_STUDIO_URL": "http://studio.example", "LABEL_STUDIO_API_KEY": "key", "LS_CROWD_ORDERED": ordered}
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    assert run("add", "3", "1", "fair")[0] == 0
+    assert run("add", "3", "1", NONE)[0] == code

@@ -23,12 +23,14 @@ from tests.support.label_configs import (
     single,
 )
 
+ONE_STAR = RATING.format('maxRating="1" {}')
+
 
 class TestEmptyControls:
     CONDITION = 'visibleWhen="choice-selected" whenTagName="other" whenChoiceValue="x"'
 
     @pytest.mark.parametrize(
-        ("control", "name"), [(MOOD, "mood"), (RATING, "stars"), (PAIR, "better"), (ONE_PATH, "kind")]
+        ("control", "name"), [(MOOD, "mood"), (ONE_STAR, "stars"), (PAIR, "better"), (ONE_PATH, "kind")]
     )
     def test_that_are_optional_answer_none(self, control: str, name: str) -> None:
         assert config_of(control.format("")).read([]) == {name: NONE}

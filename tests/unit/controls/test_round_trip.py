@@ -81,7 +81,7 @@ def _draw_labels(draw: st.DrawFn, config: Config, required: dict[str, bool]) -> 
                 answers[0] = YES
             labels |= dict(zip(names, answers, strict=True))
         else:
-            empty = [] if required[control.name] else [NONE]
+            empty = [] if required[control.name] or control.spec.ordered else [NONE]
             labels[control.name] = draw(st.sampled_from([*control.questions[0].labels, *empty]))
     return labels
 

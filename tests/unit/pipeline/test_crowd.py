@@ -14,7 +14,7 @@ from ls_crowd_plugin.pipeline.crowd import Crowd, build_crowd
 from ls_crowd_plugin.recipe import Recipe
 from ls_crowd_plugin.store import Annotation
 from tests.support.annotations import MOOD_AND_STARS, MOOD_REQUIRED, answers, mood_annotation, mood_crowd
-from tests.support.label_configs import config_of
+from tests.support.label_configs import MOOD, config_of
 from tests.support.span_crowds import span_annotation, span_crowd
 
 
@@ -118,8 +118,9 @@ class TestLabelSet:
         assert mood_crowd(mood_annotation(10, 1, 5, "good")).label_set == {"mood": ["good", "bad"]}
 
     def test_has_the_label_for_empty_only_where_somebody_left_a_control_empty(self) -> None:
-        crowd = crowd_with(MOOD_AND_STARS, mood_annotation(10, 1, 5, "good"))
-        assert {question for question, labels in crowd.label_set.items() if NONE in labels} == {"stars"}
+        better = config_of(MOOD.format(""), MOOD.format("").replace("mood", "tone"))
+        crowd = crowd_with(better, mood_annotation(10, 1, 5, "good"))
+        assert {question for question, labels in crowd.label_set.items() if NONE in labels} == {"tone"}
 
     def test_has_the_label_for_empty_where_gold_says_so(self) -> None:
         crowd = crowd_with(MOOD_AND_STARS, mood_annotation(10, 1, 5, "good"), gold={(1, "mood"): NONE})

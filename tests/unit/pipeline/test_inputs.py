@@ -27,6 +27,8 @@ OTHER_VALUES: Mapping[str, object] = {
     "only_complete": True,
     "task_meta": "on",
     "annotator_scores": False,
+    "ordered": frozenset({"mood"}),
+    "decide": "distance",
 }
 
 
