@@ -136,7 +136,7 @@ class QuestionTables:
 
     def take_over(self, learned: LearnedTables, kind: Floats) -> None:
         """Score the items by what was learned from other answers; whoever gave none of those counts as their kind."""
-        self.typical, self.habit, self.log_prior = learned.typical, learned.habit, learned.log_prior
+        self.typical, self.habit, self.log_prior = learned.typical.copy(), learned.habit, learned.log_prior
         known = np.isin(learned.annotators, self.annotators)
         self.counts = np.zeros((len(self.annotators), self.labels, self.cells))
         self.counts[np.searchsorted(self.annotators, learned.annotators[known])] = learned.counts[known]

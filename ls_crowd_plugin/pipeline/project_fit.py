@@ -54,14 +54,15 @@ class ProjectFit:
         self._named = set() if drawn is None else set(drawn.labels)
         self._gold = frozenset(gold)
         self._fit_of = {row["question"]: fit for fit in fits for row in fit.tasks}
+        self._crowd_labels: dict[tuple[Unit, str, bool], tuple[str, float]] = {}  # asked for several times
 
     def gold_blind_label(self, unit: Unit, question: str) -> tuple[str, float]:
         """Label and confidence by what the crowd says, the same way for gold and others: nothing tells them apart."""
-        return self._crowd_label(unit, question, gold_blind=True)
+        return self._remembered_label(unit, question, gold_blind=True)
 
     def held_out_label(self, unit: Unit, question: str) -> tuple[str, float]:
         """The same, but for gold by fits that did not know its label: to be compared with it."""
-        return self._crowd_label(unit, question, gold_blind=False)
+        return self._remembered_label(unit, question, gold_blind=False)
 
     def state(self, unit: Unit, question: str) -> str:
         """`settled`, `undecided` or `open`, blind to gold."""
@@ -91,6 +92,12 @@ class ProjectFit:
         for name, points in drawn.parts(key, labels=[label for label in labels if label != NO_REGION]):
             parts.setdefault(name, {}).update({label: exists * point for label, point in points.items()})
         return {name: dict.fromkeys(labels, 0.0) | points for name, points in parts.items() if any(points.values())}
+
+    def _remembered_label(self, unit: Unit, question: str, gold_blind: bool) -> tuple[str, float]:
+        key = (unit, question, gold_blind)
+        if key not in self._crowd_labels:
+            self._crowd_labels[key] = self._crowd_label(*key)
+        return self._crowd_labels[key]
 
     def _crowd_label(self, unit: Unit, question: str, gold_blind: bool) -> tuple[str, float]:
         fit, drawn = self._fit_of[question], self._drawn

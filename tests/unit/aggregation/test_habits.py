@@ -288,3 +288,21 @@ def test_the_size_of_the_tables_depends_on_labels_annotators_and_grades() -> Non
     answers = encode_rows(rows, label_set={"small": range(2), "large": range(10)})
     assert table_size(answers, 1) == 2 * 2**2 + 1 * 10**2
     assert table_size(answers, 3) == 3 * table_size(answers, 1)
+
+
+def test_a_fit_that_goes_on_leaves_what_was_learned_before_as_it_was() -> None:
+    answers = encode_crowd(rare_answer_crowd(2, 0.2)).with_all_options()
+    fit = fit_habits(answers, ignore_progress)
+    before = fit.vote(answers).posterior.options
+    assert fit.resume is not None
+    fit.resume(answers.subset(np.arange(len(answers.items) // 2)), ignore_progress)
+    assert fit.vote(answers).posterior.options.tolist() == before.tolist()
+
+
+def test_a_fit_that_goes_on_with_the_same_answers_ends_where_a_new_one_does() -> None:
+    answers = encode_crowd(rare_answer_crowd(2, 0.2)).with_all_options()
+    fit = fit_habits(answers, ignore_progress)
+    assert fit.resume is not None
+    resumed = fit.resume(answers, ignore_progress)
+    assert len(resumed.convergence.history) < len(fit.convergence.history)
+    assert resumed.posterior.options == pytest.approx(fit.posterior.options, abs=0.02)

