@@ -70,6 +70,7 @@ def test_a_calibrated_forecaster_has_no_excess_and_an_overconfident_one_has() ->
     assert expected_calibration_excess(np.full(100, 0.99), generator.random(100) < 0.6, 0) > 0.3
 
 
+@pytest.mark.slow
 def test_the_calibration_error_varies_from_sample_to_sample_as_it_does_from_crowd_to_crowd() -> None:
     generator = np.random.default_rng(2)
     excess, errors = [], []

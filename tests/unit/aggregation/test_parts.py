@@ -69,6 +69,7 @@ class TestAnAverage:
     def test_blind_to_gold_adds_up_too(self, average: Consensus) -> None:
         check_parts(average.gold_blind)
 
+    @pytest.mark.slow
     def test_on_another_table_adds_up_too(self) -> None:
         crowd = rare_answer_crowd(0, 0.2, tasks=150)
         rows = crowd_rows(crowd)

@@ -84,6 +84,7 @@ class TestFits:
             ({"stars"}, {"stars"}, "distance"),
         ]
 
+    @pytest.mark.slow
     def test_that_hold_answers_back_know_it_too(self, asked: list[Json]) -> None:
         crowd = crowd_of(NAMED, *agreed_rows(), gold={(0, "quality"): "poor"})
         fit = fit_project(crowd, "gem", decide="distance")
