@@ -22,7 +22,6 @@ Symbols: J annotators, K labels, V types; r, z are places on the scale.
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import logsumexp
 
 from .answers import Answers
@@ -119,6 +118,8 @@ class OrderedTables(QuestionTables):
 
     def _update_class_prior(self) -> float:
         """Update the slope w to its most probable value: the derivative of the log posterior, which falls, is zero."""
+        from scipy.optimize import brentq  # here, because to import it takes as long as all the rest of a command
+
         tasks, variance = self.cell.sum(0), SLOPE_DEVIATION**2
 
         def log_prior(slope: float) -> Floats:

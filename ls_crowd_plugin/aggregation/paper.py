@@ -15,7 +15,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import expit
 
 from .answers import Answers
@@ -304,6 +303,8 @@ class PaperModel:
 
         up to a constant, and for complex adversaries by −sum_j ((log gap_j + u)² + (log b_j − u)²) / 2; it is concave.
         """
+        from scipy.optimize import brentq  # here, because to import it takes as long as all the rest of a command
+
         parameters, informative = self.parameters, self.answers.is_informative
         difficulty = parameters.difficulty[informative]
         by_skill, by_difficulty, _ = 1 / self.widths**2
