@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import scipy
@@ -46,7 +46,11 @@ class Consensus:
         self._answers: Answers = self._fit.answers
         self._posterior = self._calibrated(self._fit)
         self._decisions = Decisions(
-            self._answers, self._posterior, seed, self._evidence, by_distance=decide == "distance"
+            self._answers,
+            self._posterior,
+            seed,
+            partial(_evidence, self._fit, method_fit.fit),
+            by_distance=decide == "distance",
         )
 
     @cached_property
@@ -260,10 +264,6 @@ class Consensus:
     def _parts(self) -> dict[str, Posterior]:
         return posterior_parts(self._fit, self._method_fit.calibration, self._comparable)
 
-    def _evidence(self) -> Posterior:
-        """What the answers say without how common labels are."""
-        return pool_with_prior(self._answers, self._fit.evidence(self._answers), self._comparable)
-
     @cached_property
     def _label_choice(self) -> Integers:
         """[I] the choice that is the label: the gold label, or else the decision."""
@@ -271,6 +271,14 @@ class Consensus:
         choice = self._decisions.choice.copy()
         choice[answers.has_gold] = answers.option_choice[answers.gold_option[answers.has_gold]]
         return choice
+
+
+def _evidence(fit: Fit, learned: Fit) -> Posterior:
+    """What the answers of a fit say without how common labels are; `learned` is the fit to what was learned from.
+
+    Not a method: decisions that refer to their consensus would keep its memory occupied.
+    """
+    return pool_with_prior(fit.answers, fit.evidence(fit.answers), learned.answers.comparable_per_annotator)
 
 
 def _with_gold(answers: Answers, posterior: Floats) -> Floats:

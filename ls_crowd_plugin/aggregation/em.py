@@ -13,6 +13,7 @@ from .types import FitProgress
 
 TOLERANCE, LARGE_TOLERANCE = 3e-6, 2e-5  # nats per answer that the last iteration may gain
 LARGE = 40_000  # answers
+LEAST_ITERATIONS, LEAST_RESUMED = 6, 2  # of a new fit, and of one that goes on from another
 PATIENCE = 50  # a fit that could not reach the floor in this many more iterations like the last is given up
 
 
@@ -44,7 +45,7 @@ def run_em(
     progress: FitProgress,
     *,
     max_iterations: int = 300,
-    min_iterations: int = 6,
+    min_iterations: int = LEAST_ITERATIONS,
     tolerance: float | None = None,
     floor: float = -np.inf,
 ) -> Convergence:
