@@ -39,6 +39,7 @@ def test_tables_have_the_promised_columns(method: str, form: str | None) -> None
     assert list(consensus.facts["calibration"]) == ["sharpness", "divided", "misled", "gold"]
 
 
+@pytest.mark.slow
 def test_annotators_are_the_scores_as_rows() -> None:
     consensus = aggregate_rows(small_crowd(), gold={0: "yes"})
     assert all(isinstance(score, AnnotatorScore) for score in consensus.scores)
@@ -93,6 +94,7 @@ def test_arrays_of_numbers_give_plain_numbers() -> None:
     assert consensus.posterior(np.int64(2)).keys() == {0, 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [[("a", 1), ("b", 2)], [True, False], [1, "one"], [b"a", b"b"], [0.5, 1.5]])
 def test_labels_come_back_with_their_own_type(names: list[Any]) -> None:
     rows = [(task, person, names[task % 2]) for task in range(4) for person in "abc"]
@@ -126,6 +128,7 @@ def test_gold_labels_are_certain_and_can_be_lifted(method: str) -> None:
     assert confidence == pytest.approx(lifted["yes"])
 
 
+@pytest.mark.slow
 def test_the_crowd_label_of_a_gold_task_does_not_depend_on_its_gold_label() -> None:
     """The task has one answer, and the gold label contradicts it; still, the answer counts for more than nothing."""
     rows = [*small_crowd(), ("probe", "person 0", "yes")]
@@ -134,6 +137,7 @@ def test_the_crowd_label_of_a_gold_task_does_not_depend_on_its_gold_label() -> N
         assert consensus.posterior("probe", lift_gold=True)["yes"] > 0.5
 
 
+@pytest.mark.slow
 @every_method
 def test_the_gold_blind_consensus_differs_only_in_what_it_says_about_gold_tasks(method: str) -> None:
     crowd = simulate_demo_crowd(0, tasks=60, probes=12)
@@ -193,6 +197,7 @@ def test_the_least_distance_needs_a_scale_and_a_known_decision() -> None:
         aggregate_rows(small_crowd(), decide="mean")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["gem", "plu"])
 def test_the_label_of_least_distance_has_its_own_probability(method: str) -> None:
     rows: list[Row] = [(task, person, task % 5) for task in range(20) for person in range(5)]

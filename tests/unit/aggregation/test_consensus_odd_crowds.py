@@ -75,6 +75,7 @@ def test_odd_crowds_get_consistent_probabilities(name: str, method: str, form: s
     assert len(consensus.tasks) == len(consensus.labels) > 0
 
 
+@pytest.mark.slow
 @every_method
 def test_if_everything_is_gold_the_labels_are_the_gold(method: str) -> None:
     gold = {task: "no" if task % 3 else "yes" for task in range(12)}
@@ -124,6 +125,7 @@ def test_answers_to_a_question_with_one_label_change_nothing(method: str, form: 
         assert with_more.confidence[task] == pytest.approx(without.confidence[task], abs=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("with_gold", [False, True])
 @every_method
 def test_ten_thousand_labels_are_no_more_work_than_two(method: str, with_gold: bool) -> None:

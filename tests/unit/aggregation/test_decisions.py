@@ -84,6 +84,7 @@ def tied_crowd(tasks: int = 200, labels: str = "ab") -> list[Row]:
     return [(task, person, labels[(task // 2 + task + person) % 2]) for task in range(tasks) for person in range(2)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "form"),
     [

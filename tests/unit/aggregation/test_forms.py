@@ -15,11 +15,13 @@ def test_every_method_is_registered() -> None:
     assert {"auto", "gem", *OTHER_METHODS} == set(METHODS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_a_fit_is_named_as_its_form_is_registered(form: str) -> None:
     assert FORMS[form](encode_rows(ROWS), ignore_progress).form == form
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_a_requested_form_is_used_and_described(form: str) -> None:
     facts = aggregate_rows(ROWS, method="gem", form=form).facts

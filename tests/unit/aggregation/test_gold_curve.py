@@ -24,6 +24,7 @@ def rated_trial(**options: Any) -> Trial:
 
 
 class TestRows:
+    @pytest.mark.slow
     def test_have_differences_between_shares_of_the_gold(self) -> None:
         one = rated_trial(ordered=True)
         rows = gold_curve(one, "plu")

@@ -95,6 +95,7 @@ def test_newton_steps_end_where_the_derivatives_are_zero() -> None:
         assert slope == pytest.approx(0.0, abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_pulls_leanings_and_people_who_avoid_the_truth_are_recovered(seed: int) -> None:
     rows, truth, leanings = leaning_crowd(seed)

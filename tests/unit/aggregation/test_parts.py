@@ -60,12 +60,14 @@ def average(request: pytest.FixtureRequest) -> Consensus:
 
 
 class TestAnAverage:
+    @pytest.mark.slow
     def test_has_a_part_for_each_form(self, average: Consensus) -> None:
         check_parts(average)
         names = {name for task in average.labels for name, _ in average.parts(task, lift_gold=True)}
         assert {"leanings", "agreement"} <= names
         assert any(name.startswith("habits-") for name in names)
 
+    @pytest.mark.slow
     def test_blind_to_gold_adds_up_too(self, average: Consensus) -> None:
         check_parts(average.gold_blind)
 

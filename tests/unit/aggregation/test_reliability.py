@@ -166,6 +166,7 @@ def test_annotators_with_constant_answers_are_never_trusted(method: str) -> None
                 assert verdicts[annotator] not in ("random", "contrary")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["gem", "auto", "neg", "sw", "hyb"])
 def test_verdicts_of_a_simple_crowd(method: str) -> None:
     generator = np.random.default_rng(0)

@@ -135,6 +135,7 @@ def test_labels_are_the_best_for_the_weights_and_intentions(seed: int) -> None:
     assert sw_objective(answers, chosen, size, honest) == pytest.approx(best, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("printed", [False, True])
 @pytest.mark.parametrize("seed", range(3))
 def test_weights_and_intentions_are_the_best_for_the_labels(seed: int, printed: bool) -> None:

@@ -104,6 +104,7 @@ def test_interrupting_says_so_and_leaves_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments", [["--help"], ["aggregate", "--help"], ["evaluate", "-h"], ["--version"], ["demo", "-h"]]
 )

@@ -28,6 +28,7 @@ def filled(sqlite_store: Store, tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / 'crowd.db'}"
 
 
+@pytest.mark.slow
 def test_the_report_names_people_and_doubts(run_command: RunCommand, filled: str) -> None:
     done = run_command("report", str(PROJECT), LS_CROWD_DATABASE_URL=filled)
     assert (done.returncode, done.stderr) == (0, "")
@@ -92,6 +93,7 @@ def test_all_formats_hold_the_same(run_command: RunCommand, filled: str, tmp_pat
     assert {who for who, verdict in verdicts.items() if verdict == "contrary"} == set(CONTRARY)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("label", "written"),
     [

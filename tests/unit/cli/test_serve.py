@@ -40,6 +40,7 @@ def test_addresses_have_no_password(store: Store) -> None:
     assert "open https://crowd.example instead" in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["", "/task/1"])
 def test_pages_link_to_label_studio_without_its_password(store: Store, path: str) -> None:
     address = f"http://me:{HIDDEN}@studio.example"

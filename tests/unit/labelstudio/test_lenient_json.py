@@ -58,6 +58,7 @@ _json = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(value=_json, ascii_only=st.booleans())
 def test_other_answers_are_read_as_they_are(value: object, ascii_only: bool) -> None:
     """Also beside something odd."""

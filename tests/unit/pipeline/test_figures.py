@@ -83,6 +83,7 @@ class TestGold:
         tied = mood_crowd(mood_annotation(1, 1, 1, "good"), mood_annotation(2, 1, 2, "bad"), gold={(1, "mood"): "good"})
         assert figures_of(tied).gold.plurality == 0.5
 
+    @pytest.mark.slow
     def test_check_counts_regions_that_everybody_missed(self) -> None:
         annotations = [span_annotation(10 * task + who, task, who, []) for task in range(20) for who in (1, 2, 3)]
         annotations += [span_annotation(10 * task + 9, task, 9, [(0, 5, "PER")]) for task in range(20)]

@@ -32,6 +32,7 @@ HOSTILE: dict[str, list[Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("result", HOSTILE.values(), ids=HOSTILE.keys())
 def test_a_hostile_annotation_stops_nothing(store: Store, result: list[Any]) -> None:
     studio = MemoryStudio([1, 2], label_config=EVERYTHING_TEXT)
@@ -59,6 +60,7 @@ def test_an_annotation_that_is_left_out_is_named_in_the_warnings_and_the_summary
         assert load_summary(connection, PROJECT) == report.summary
 
 
+@pytest.mark.slow
 def test_a_result_that_is_too_large_is_not_kept_whole(memory_store: Store) -> None:
     studio = agreed_studio([1, 2])
     large = studio.annotate(1, 9, "", result=[item("mood", {"choices": ["good"], "more": "x" * MAX_RESULT_CHARACTERS})])
@@ -69,6 +71,7 @@ def test_a_result_that_is_too_large_is_not_kept_whole(memory_store: Store) -> No
     assert sizes[large] == MAX_RESULT_CHARACTERS + 1
 
 
+@pytest.mark.slow
 def test_paths_of_an_open_taxonomy_beyond_the_bound_are_in_the_summary(memory_store: Store) -> None:
     studio = MemoryStudio([1, 2, 3, 4], label_config=f"<View>{TEXT}{OPEN_TREE}</View>")
     for task in (1, 2, 3):
@@ -83,6 +86,7 @@ def test_paths_of_an_open_taxonomy_beyond_the_bound_are_in_the_summary(memory_st
 NO_TIMES = (None, -1, -0.001, 1e308, 10**400, math.inf, math.nan, "12", True, [1], MAX_SECONDS * 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("stated", "kept"), [(12, 12.0), (0.5, 0.5), *((odd, None) for odd in NO_TIMES)])
 def test_only_a_sensible_time_of_work_is_kept(memory_store: Store, stated: Any, kept: float | None) -> None:
     studio = agreed_studio([1, 2])

@@ -116,6 +116,7 @@ class TestDroppedPredictions:
 
 
 class TestDeath:
+    @pytest.mark.slow
     @carried_out_or_not
     @pytest.mark.parametrize("number", range(1, 7))
     def test_at_a_write_is_made_good_by_the_next_pass(
@@ -129,6 +130,7 @@ class TestDeath:
         pass_over(studio, memory_store)
         assert (studio.contents(), studio.settings()) == (undisturbed.contents(), undisturbed.settings())
 
+    @pytest.mark.slow
     @carried_out_or_not
     @pytest.mark.parametrize("number", [1, 2, 3])
     def test_in_a_change_of_versions_is_made_good_by_the_next_pass(

@@ -90,6 +90,7 @@ class TestHolding:
         timer.join()
         assert waited > 0.2
 
+    @pytest.mark.slow
     def test_waits_only_so_long(self, memory_store: Store) -> None:
         acquire(memory_store, "another")
         started = time.monotonic()
@@ -115,6 +116,7 @@ class TestKeeping:
             eventually(lambda: expires_at(memory_store) > before)
             held.check()
 
+    @pytest.mark.slow
     def test_notices_that_the_lease_was_lost(self, memory_store: Store) -> None:
         with hold_project(memory_store, PROJECT, "slow", seconds=4.0) as held:
             release(memory_store, held.lease)

@@ -78,6 +78,7 @@ class TestChanges:
         assert studio.reads[0] == "projects"
         assert [read.split(" since ")[0] for read in studio.reads] == ["projects", "task ids"]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "change",
         [

@@ -148,6 +148,7 @@ class TestRegions:
         assert fit.scores[4].verdict != "contrary"
         assert fit.scores[4].adversary_probability == 0.0
 
+    @pytest.mark.slow
     def test_somebody_who_draws_at_random_is_not_trusted(self) -> None:
         """Four people draw two spans on each task; a fifth draws elsewhere, and now and then one of the two, rightly
         labelled: whoever judges only the labels of what several people drew sees nothing but right answers."""
@@ -167,6 +168,7 @@ class TestRegions:
         assert score.weight < 0
         assert score.verdict == "unreliable"
 
+    @pytest.mark.slow
     def test_that_their_only_witness_drew_keep_the_label_given(self) -> None:
         """Most regions are ORG; a region that nobody else could see is called what its only witness called it."""
         annotations = [

@@ -207,6 +207,7 @@ class TestUnchanged:
             assert pass_over(studio, other).kind is Kind.DONE
         assert studio.writes == []
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "recipe",
         [

@@ -89,6 +89,7 @@ class TestLeavingOut:
         crowd = crowd_of([*normal_annotations(), replace(annotation(99, 1, 9, []), result=text)])
         assert [number for number, _ in crowd.left_out_annotations] == [99]
 
+    @pytest.mark.slow
     def test_happens_if_too_many_regions_overlap_those_of_others(self) -> None:
         """Two people draw a thousand boxes each on one place; a third draws one. The smaller drawings are compared."""
         many = [box_item(1 + at / 1000, 1, 50, 50, rotation=1 + at / 1000) for at in range(1000)]
@@ -98,6 +99,7 @@ class TestLeavingOut:
         assert crowd.left_out_annotations == [(12, reason)]
         assert set(crowd.annotators) == {1, 3}
 
+    @pytest.mark.slow
     def test_counts_no_regions_of_different_tasks_together(self) -> None:
         many = [span_item(0, 100, "PER") for _ in range(1500)]
         crowd = crowd_of([annotation(task, task, task, many) for task in (1, 2, 3)], SPAN_CONFIG)
@@ -175,6 +177,7 @@ def expected_results() -> Json:
     return results_of(crowd_of(normal_annotations()))
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60), deadline=None)
 @given(result=hostile_results)
 def test_a_hostile_result_changes_nothing_else(result: list[Any]) -> None:

@@ -155,6 +155,7 @@ class TestNewerRequest:
         assert outcome_of(worker, monkeypatch, lambda context: self.write_for(clock, context, 100.0)) == "done"
 
 
+@pytest.mark.slow
 def test_a_lost_lease_defers_the_pass_and_nothing_more_is_written(
     memory_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -190,6 +190,7 @@ def test_a_huge_assignment_takes_the_highest_scores_first() -> None:
     assert (assigned[0], assigned[1], len(assigned)) == (1, 0, side)
 
 
+@pytest.mark.slow
 def test_thousands_of_gold_regions_find_their_groups() -> None:
     regions = drawn([chained_spans(2000), chained_spans(2000)])
     groups = group(regions, spans)

@@ -50,6 +50,7 @@ def claim_everything(url: str, owner: str, start: threading.Barrier) -> list[int
 
 
 class TestClaims:
+    @pytest.mark.slow
     def test_of_many_threads_give_each_project_once(self, database_url: str, store: Store) -> None:
         enqueue(store, *PROJECTS)
         start = threading.Barrier(4)

@@ -35,6 +35,7 @@ class TestEnqueue:
             enqueue(store, 3, quiet=30, max_wait=0)
         assert claim_project(store) == 3
 
+    @pytest.mark.slow
     def test_repeated_faster_than_the_quiet_time_does_not_wait_for_ever(self, store: Store) -> None:
         deadline = time.monotonic() + 20
         while claim_project(store) is None:

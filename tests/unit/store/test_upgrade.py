@@ -250,6 +250,7 @@ def layout(store: Store) -> dict[str, object]:
 
 
 class TestTables:
+    @pytest.mark.slow
     @pytest.mark.parametrize("data", [fill_data_1, fill_data_2, fill_data_3], ids=["1", "2", "3"])
     def test_are_as_in_a_new_database(self, database_url: str, request: pytest.FixtureRequest, data: Fill) -> None:
         new_url = database_url.replace("crowd.db", "new.db")

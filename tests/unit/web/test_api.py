@@ -87,6 +87,7 @@ def test_lists_have_pages(pages: FlaskClient) -> None:
     assert sorted(first + second) == list(range(1, 61))
 
 
+@pytest.mark.slow
 def test_regions_say_where_they_are(region_pages: FlaskClient) -> None:
     tasks = region_pages.get(f"/api/projects/{PROJECT}/tasks").get_json()["tasks"]
     labels = [label for task in tasks if task["task"] == 0 for label in task["labels"] if label["label"] == "PER"]

@@ -53,6 +53,7 @@ class TestAllPages:
             pages.get("/project/99")
         assert rendered == {path.name for path in TEMPLATES.iterdir()} - NOT_PAGES
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("path", PATHS)
     def test_tags_are_closed_and_links_lead_to_known_places(self, pages: FlaskClient, path: str) -> None:
         checked = HtmlChecker(read_page(pages, f"/project/{PROJECT}{path}"))
@@ -61,6 +62,7 @@ class TestAllPages:
         studio = f"http://studio.example/projects/{PROJECT}/data"
         assert elsewhere <= {studio, f"{studio}?task=1"}
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("path", PATHS)
     def test_statistics_are_only_in_details(self, pages: FlaskClient, path: str) -> None:
         page = read_page(pages, f"/project/{PROJECT}{path}")
@@ -187,6 +189,7 @@ class TestTasks:
         (following,) = re.findall(r'<a href="([^"]+)" rel="next">', page)
         assert "Page 2 of 2" in read_page(pages, following.replace("&amp;", "&"))
 
+    @pytest.mark.slow
     def test_spans_are_marked_in_the_text(self, region_pages: FlaskClient) -> None:
         page = read_page(region_pages, f"/project/{PROJECT}/task/0")
         assert "<mark>Sentence<small>PER</small></mark> <mark>number<small>ORG</small></mark> 0." in page
