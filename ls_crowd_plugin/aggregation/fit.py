@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.special import ndtri
 
 from .answers import Answers
 from .em import Convergence
-from .types import FitProgress, Floats
+from .types import FitProgress, Floats, Integers, Positions
 
 SAME = 1e-9  # probabilities closer than this are tied
+SAFE = 300.0  # exp of log scores up to this size, and sums and quotients of such numbers, are in range
 
 
 class Posterior(NamedTuple):
@@ -120,7 +121,19 @@ class Fit:
         return Posterior(options, np.zeros(len(table.items)))
 
 
-def normalise(answers: Answers, option: Floats, unchosen: Floats) -> tuple[Floats, Floats, Floats]:
+class OptionTable(Protocol):
+    """What `normalise` needs to know about a table, or about a part of one."""
+
+    @property
+    def option_item(self) -> Integers: ...
+    @property
+    def option_start(self) -> Positions: ...
+    @property
+    def unchosen_count(self) -> Floats: ...
+    def sum_options(self, values: Floats) -> Floats: ...
+
+
+def normalise(answers: OptionTable, option: Floats, unchosen: Floats) -> tuple[Floats, Floats, Floats]:
     """Turn log scores into probabilities, item by item.
 
     `option` [O] or [O, G] holds the log scores of the options, `unchosen` [I] or [I, 1] the log score of each label
@@ -128,12 +141,17 @@ def normalise(answers: Answers, option: Floats, unchosen: Floats) -> tuple[Float
     log of the sum they were divided by ([I] or [I, G]).
     """
     count = answers.unchosen_count if option.ndim == 1 else answers.unchosen_count[:, None]
-    start, item = answers.option_start, answers.option_item
-    top = np.maximum.reduceat(option, start, axis=0)
+    item = answers.option_item
+    if all(scores.min(initial=0.0) > -SAFE and scores.max(initial=0.0) < SAFE for scores in (option, unchosen)):
+        share, other = np.exp(option), np.where(count > 0, np.exp(unchosen), 0.0)
+        total = answers.sum_options(share) + count * other
+        share /= total[item]
+        return share, other / total, np.log(total)
+    top = np.maximum.reduceat(option, answers.option_start, axis=0)
     top = np.maximum(top, np.where(count > 0, unchosen, -np.inf))
     share = np.exp(option - top[item])
     other = np.where(count > 0, np.exp(np.minimum(unchosen - top, 0.0)), 0.0)
-    total = np.add.reduceat(share, start, axis=0) + count * other
+    total = answers.sum_options(share) + count * other
     return share / total[item], other / total, top + np.log(total)
 
 

@@ -25,7 +25,8 @@ from scipy.special import expit
 from .answers import Answers
 from .arrays import group_sums, log_sum_exp
 from .em import LEAST_ITERATIONS, LEAST_RESUMED, run_em
-from .fit import Fit, Posterior, Votes, gold_scores, initial_difficulty, normalise, vote_shares, with_newcomers
+from .fit import Fit, Posterior, Votes, initial_difficulty, vote_shares, with_newcomers
+from .item_blocks import divide_items
 from .types import FitProgress, Floats, Integers, Positions
 
 NODES = {0.0: 1, 1.0: 7, 2.0: 25, 4.0: 51}  # spread of the difficulty → number of nodes
@@ -59,22 +60,23 @@ def fit_skill(
     def count_votes(table: Answers) -> Votes:
         voting = SkillModel(table, spread)
         voting.belief = belief
-        voting.e_step()
-        return Votes(table, voting.crowd_posterior(), voting.difficulty() if spread else None)
+        posterior, difficulty = voting.item_beliefs()
+        return Votes(table, posterior, difficulty if spread else None)
 
+    posterior, difficulty = model.item_beliefs()
     skill, skill_error = model.skill()
     knowledge, knowledge_error = model.knowledge()
     return Fit(
         answers=answers,
         form=f"skill-{spread:g}",
-        posterior=model.crowd_posterior(),
+        posterior=posterior,
         skill=skill,
         skill_error=skill_error,
         adversary=belief[:, model.types.intention == ADVERSARY].sum(1),
         knowledge=knowledge,
         knowledge_error=knowledge_error,
         weight=with_newcomers(answers, model.weight()),
-        difficulty=model.difficulty() if spread else None,
+        difficulty=difficulty if spread else None,
         convergence=convergence,
         count_votes=count_votes,
         resume=lambda table, progress: fit_skill(table, progress, spread, start=(belief, log_prior)),
@@ -120,10 +122,10 @@ class AnnotatorTypes:
 
 
 class SkillModel:
-    """The model's state: beliefs about the annotators' types, and about the labels and difficulty of the items."""
+    """The model's state: beliefs about the annotators' types, and what the items say about them."""
 
     def __init__(self, answers: Answers, spread: float) -> None:
-        self.answers = answers
+        self.answers, self.spread = answers, spread
         self.nodes, self.log_node = difficulty_nodes(spread)
         self.types = AnnotatorTypes.grid(spread)
         # Positions of the types that share a discrimination, and of those that share an intention
@@ -136,26 +138,39 @@ class SkillModel:
         used = answers.is_decidable
         column = answers.answer_annotator[used].astype(np.int64) * len(counts)
         column += count_of_item[answers.answer_item[used]]
-        self.given: sparse.csr_array = sparse.csr_array(  # [O, J·L] one if the annotator gave the option
-            (np.ones(len(column)), (answers.answer_option[used], column)),
-            shape=(len(answers.option_item), len(answers.annotators) * len(counts)),
+        columns = len(answers.annotators) * len(counts)
+        given: sparse.csr_array = sparse.csr_array(  # [O, J·L] one if the annotator gave the option
+            (np.ones(len(column)), (answers.answer_option[used], column)), shape=(len(answers.option_item), columns)
         )
-        self.given_by: sparse.csr_array = self.given.T.tocsr()
-        self.gold_option, self.gold_unchosen = gold_scores(answers)
-        self.option, self.node = self._initial_beliefs(spread)  # [O, G] P(label, node), [I, G] P(node)
+        self.answered = np.bincount(column, minlength=columns).reshape(-1, len(counts))  # [J, L]
+        self.blocks = divide_items(answers, given, self.log_node)
         nobody = np.zeros(len(self.types.skill))
         self.log_prior = self._log_prior(0.0, max(2.0, spread / 2), INTENTION_PRIOR, nobody)  # [V]
         self.belief: Floats = np.tile(np.exp(self.log_prior), (len(answers.annotators), 1))  # [J, V] q(type of j)
         self.negative_entropy = 0.0  # Σ_j E_q[log q]
         self.iterations = 0
+        self._counts: Floats | None = None
 
-    def _initial_beliefs(self, spread: float) -> tuple[Floats, Floats]:
-        """Start from the vote shares: the more divided the vote on an item, the harder the item."""
-        share = vote_shares(self.answers).options
-        guess = initial_difficulty(self.answers, share)
-        log_weight = -0.5 * ((self.nodes[None] / (spread or 1.0) - guess[:, None]) / 0.5) ** 2
-        node = np.exp(log_weight - log_sum_exp(log_weight)[:, None])
-        return share[:, None] * node[self.answers.option_item], node
+    @property
+    def counts(self) -> Floats:
+        """[J, L·2G] expected right answers, then wrong ones, of every annotator at every node; from the votes at first:
+        the more divided the vote on an item, the harder the item."""
+        if self._counts is None:
+            share = vote_shares(self.answers).options
+            guess = initial_difficulty(self.answers, share)
+            counts = self._no_counts()
+            for block in self.blocks:
+                counts += block.count_answers(share[block.options][:, None], self.initial_nodes(guess[block.items]))
+            self._counts = counts.reshape(len(self.belief), -1)
+        return self._counts
+
+    def initial_nodes(self, guess: Floats) -> Floats:
+        """[I, G] first probabilities of the nodes around the guessed difficulty [I], in standard deviations."""
+        log_weight = -0.5 * ((self.nodes[None] / (self.spread or 1.0) - guess[:, None]) / 0.5) ** 2
+        return np.asarray(np.exp(log_weight - log_sum_exp(log_weight)[:, None]))
+
+    def _no_counts(self) -> Floats:
+        return np.zeros((len(self.belief) * len(self.label_counts), 2 * len(self.nodes)))
 
     def start_from(self, belief: Floats, log_prior: Floats) -> None:
         """Begin with what was learned from other answers."""
@@ -164,11 +179,7 @@ class SkillModel:
 
     def m_step(self) -> None:
         """Update the beliefs about every annotator's type, then the distribution of types in the crowd."""
-        shape = (len(self.answers.annotators), len(self.label_counts), len(self.nodes))
-        hits = (self.given_by @ self.option).reshape(shape)
-        misses = np.maximum((self.given_by @ self.node[self.answers.option_item]).reshape(shape) - hits, 0.0)
-        counts = np.concatenate([hits, misses], axis=2).reshape(shape[0], -1)  # [J, L·2G]
-        score = counts @ self.log_tables
+        score = self.counts @ self.log_tables
         score += self.log_prior
         score -= score.max(1, keepdims=True)
         self.belief = np.exp(score)
@@ -180,17 +191,16 @@ class SkillModel:
             self._update_crowd()
 
     def e_step(self) -> float:
-        """Update the posterior of every item's label and difficulty."""
-        log_hit, log_miss = self._expected_logs()
-        self.base = np.add.reduceat(self.given @ log_miss, self.answers.option_start, axis=0)  # [I, G]
-        self.ratio = self.given @ (log_hit - log_miss)  # [O, G]
-        share, _, total = normalise(self.answers, self.ratio + self.gold_option[:, None], self.gold_unchosen[:, None])
-        joint = self.base + total + self.log_node - np.log(self.answers.label_count)[:, None]
-        evidence = log_sum_exp(joint)
-        self.node = np.exp(joint - evidence[:, None])
-        self.option = share * self.node[self.answers.option_item]
+        """Update what every item's posterior of label and difficulty says about those who answered it."""
+        logs = self.expected_logs()
+        counts, evidence = self._no_counts(), 0.0
+        for block in self.blocks:
+            cells = block.posterior(logs)
+            counts += block.count_answers(cells.share, cells.node)
+            evidence += float(cells.evidence.sum())
+        self._counts = counts.reshape(len(self.belief), -1)
         divergence = self.negative_entropy - self.belief.sum(0) @ self.log_prior
-        return float(evidence.sum() - divergence)
+        return float(evidence - divergence)
 
     def _update_crowd(self) -> None:
         """Learn the prior from the crowd (empirical Bayes): Gaussian skills, free shares of discriminations and
@@ -214,23 +224,25 @@ class SkillModel:
             log_prior[same] += np.log(count / intentions.sum()) - log_sum_exp(log_prior[same][None])[0]
         return log_prior
 
-    def _expected_logs(self) -> tuple[Floats, Floats]:
-        """[J·L, G] each: E[log hit], E[log miss] of every annotator for every number of labels."""
-        shape = (len(self.belief), len(self.label_counts), 2, len(self.nodes))
-        expected = (self.belief @ self.log_tables.T).reshape(shape)
-        return expected[:, :, 0].reshape(-1, shape[3]), expected[:, :, 1].reshape(-1, shape[3])
+    def expected_logs(self) -> Floats:
+        """[J·L, 2G] E[log hit − log miss], then E[log miss], of every annotator for every number of labels."""
+        nodes = len(self.nodes)
+        logs: Floats = (self.belief @ self.log_tables.T).reshape(-1, 2 * nodes)
+        logs[:, :nodes] -= logs[:, nodes:]
+        return logs
 
-    def crowd_posterior(self) -> Posterior:
-        """What the answers say about every item, regardless of its gold label."""
-        share, unchosen, node = self._without_gold()
-        return Posterior((share * node[self.answers.option_item]).sum(1), (unchosen * node).sum(1))
-
-    def _without_gold(self) -> tuple[Floats, Floats, Floats]:
-        """[O, G], [I, G], [I, G]: the share of each option and of each unchosen label at every node, and the
-        probability of every node, regardless of the gold labels."""
-        share, unchosen, total = normalise(self.answers, self.ratio, np.zeros((len(self.answers.items), 1)))
-        joint = self.base + total + self.log_node
-        return share, unchosen, np.exp(joint - log_sum_exp(joint)[:, None])
+    def item_beliefs(self) -> tuple[Posterior, Floats]:
+        """The posterior of the labels, and [I] the mean of D_i, of every item regardless of its gold label: both would
+        reveal which tasks are gold."""
+        logs = self.expected_logs()
+        option, unchosen = np.empty(len(self.answers.option_item)), np.empty(len(self.answers.items))
+        difficulty = np.empty(len(self.answers.items))
+        for block in self.blocks:
+            cells = block.posterior(logs, gold=False)
+            option[block.options] = (cells.share * cells.node[block.option_item]).sum(1)
+            unchosen[block.items] = (cells.unchosen * cells.node).sum(1)
+            difficulty[block.items] = cells.node @ self.nodes
+        return Posterior(option, unchosen), difficulty
 
     def skill(self) -> tuple[Floats, Floats]:
         """[J], [J] posterior mean of the skill d_j and its standard error."""
@@ -249,14 +261,9 @@ class SkillModel:
 
     def weight(self) -> Floats:
         """[J] nats that one answer adds to the label it names, averaged over the difficulties of tasks."""
-        log_hit, log_miss = self._expected_logs()
-        weight = ((log_hit - log_miss) @ np.exp(self.log_node)).reshape(-1, len(self.label_counts))
-        answered = np.asarray(self.given.sum(axis=0)).reshape(weight.shape)
-        return np.asarray((weight * answered).sum(1) / np.maximum(answered.sum(1), 1))
-
-    def difficulty(self) -> Floats:
-        """[I] posterior mean of D_i, regardless of gold labels: their influence would reveal which tasks are gold."""
-        return self._without_gold()[2] @ self.nodes
+        lead = self.expected_logs()[:, : len(self.nodes)]
+        weight = (lead @ np.exp(self.log_node)).reshape(self.answered.shape)
+        return np.asarray((weight * self.answered).sum(1) / np.maximum(self.answered.sum(1), 1))
 
 
 def _groups(values: Floats | Integers, names: Floats | Positions) -> list[Positions]:

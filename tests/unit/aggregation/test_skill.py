@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from ls_crowd_plugin.aggregation import item_blocks
 from ls_crowd_plugin.aggregation.answers import Answers
-from ls_crowd_plugin.aggregation.fit import Fit
+from ls_crowd_plugin.aggregation.fit import Fit, initial_difficulty, vote_shares
 from ls_crowd_plugin.aggregation.skill import (
     ADVERSARY,
     GUESSING,
@@ -112,6 +113,13 @@ def joint_by_loops(model: SkillModel, with_gold: bool = True) -> dict[Any, dict[
     return joint
 
 
+def item_cells(model: SkillModel) -> tuple[Floats, Floats]:
+    """[O, G] P(label, node) of every option and [I, G] P(node) of every item, by what the model believes."""
+    cells = [(block, block.posterior(model.expected_logs())) for block in model.blocks]
+    option = np.concatenate([cell.share * cell.node[block.option_item] for block, cell in cells])
+    return option, np.concatenate([cell.node for _, cell in cells])
+
+
 def shares(joint: dict[Any, dict[tuple[Any, int], float]]) -> dict[tuple[Any, Any], float]:
     """(item, label) → probability."""
     share: dict[tuple[Any, Any], float] = {}
@@ -129,13 +137,14 @@ def test_the_e_step_agrees_with_plain_loops(spread: float) -> None:
     answers = model.answers
     joint = joint_by_loops(model)
     expected = shares(joint)
-    options = model.option.sum(1)
+    option_cells, node_cells = item_cells(model)
+    options = option_cells.sum(1)
     for option, (item, choice) in enumerate(zip(answers.option_item, answers.option_choice, strict=True)):
         assert options[option] == pytest.approx(expected[answers.items[item], answers.choices[choice]], abs=1e-9)
     for position, cells in enumerate(joint.values()):
         for g in range(len(model.nodes)):
             at_node = sum(value for (_, node), value in cells.items() if node == g)
-            assert model.node[position, g] == pytest.approx(at_node / sum(cells.values()), abs=1e-9)
+            assert node_cells[position, g] == pytest.approx(at_node / sum(cells.values()), abs=1e-9)
     divergence = sum(
         belief * (log(belief) - prior)
         for row in model.belief.tolist()
@@ -150,13 +159,13 @@ def test_the_crowd_posterior_does_not_use_gold_labels() -> None:
     model = SkillModel(mixed_crowd(1), 1.0)
     run_iterations(model, 3)
     expected = shares(joint_by_loops(model, with_gold=False))
-    assert label_probabilities(model.answers, model.crowd_posterior()) == pytest.approx(expected, abs=1e-9)
+    assert label_probabilities(model.answers, model.item_beliefs()[0]) == pytest.approx(expected, abs=1e-9)
 
 
 def test_the_m_step_agrees_with_plain_loops() -> None:
     model = SkillModel(mixed_crowd(2), 1.0)
     run_iterations(model, 1)
-    option, node, prior = model.option.copy(), model.node.copy(), model.log_prior.copy()
+    (option, node), prior = item_cells(model), model.log_prior.copy()
     model.m_step()
     answers = model.answers
     for annotator in range(len(answers.annotators)):
@@ -178,18 +187,33 @@ def test_the_m_step_agrees_with_plain_loops() -> None:
         assert model.belief[annotator] == pytest.approx(expected / expected.sum(), abs=1e-9)
 
 
+@pytest.mark.parametrize("options", [1, 7])
+def test_blocks_of_items_change_nothing(options: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = SkillModel(mixed_crowd(2), 1.0)
+    monkeypatch.setattr(item_blocks, "BLOCK_NUMBERS", options * len(whole.nodes))
+    monkeypatch.setattr(item_blocks, "BLOCK_PER_ANNOTATOR", 0)
+    in_blocks = SkillModel(mixed_crowd(2), 1.0)
+    assert len(whole.blocks) == 1 < len(in_blocks.blocks)
+    assert run_iterations(in_blocks, 5) == pytest.approx(run_iterations(whole, 5), abs=1e-9)
+    (expected, difficulty), (posterior, in_blocks_difficulty) = whole.item_beliefs(), in_blocks.item_beliefs()
+    assert posterior.options == pytest.approx(expected.options, abs=1e-9)
+    assert posterior.unchosen == pytest.approx(expected.unchosen, abs=1e-9)
+    assert in_blocks_difficulty == pytest.approx(difficulty, abs=1e-9)
+
+
 def test_beliefs_sum_to_one() -> None:
     model = SkillModel(mixed_crowd(3), 2.0)
     for _ in range(6):  # the shares of types in the crowd are learned from the fourth iteration on
         run_iterations(model, 1)
         assert np.exp(model.log_prior).sum() == pytest.approx(1.0)
         assert model.belief.sum(1) == pytest.approx(1.0)
-        assert model.node.sum(1) == pytest.approx(1.0)
+        assert item_cells(model)[1].sum(1) == pytest.approx(1.0)
 
 
 def test_tasks_with_equally_divided_votes_start_equally_hard() -> None:
     answers, patterns = permuted_votes()
-    node = SkillModel(answers, 2.0).node
+    guess = initial_difficulty(answers, vote_shares(answers).options)
+    node = SkillModel(answers, 2.0).initial_nodes(guess)
     for pattern in set(patterns):
         same = node[[other == pattern for other in patterns]]
         assert same == pytest.approx(np.tile(same[0], (len(same), 1)), abs=1e-9)
