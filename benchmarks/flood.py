@@ -27,11 +27,12 @@ from ls_crowd_plugin.demo.service import Service
 from ls_crowd_plugin.labelstudio import Http, LabelStudio
 
 from .flood_sender import bare_server, flood
-from .latency import SECRET, UNCERTAIN, add_webhook, seconds_until_shown, service_of, submit
+from .latency import SECRET, add_webhook, seconds_until_shown, service_of, submit
 from .sync import make_person, make_project
 from .text_table import print_table
 
 LIMIT = 2.0
+UNCERTAIN = 0.97  # labels with a lower score
 NEWCOMERS = 10
 FIRST_PASS_SECONDS = 60.0
 MAX_SECONDS = 600.0  # after which a flood ends by itself

@@ -28,7 +28,6 @@ from .text_table import print_table
 
 SECRET = "benchmark-secret"
 MAX_SECONDS = 300.0
-UNCERTAIN = 0.97  # labels with a lower score
 
 
 def main() -> None:
@@ -60,9 +59,8 @@ def _measure(http: Http, service: Service, project: int, newcomer: int, tasks: i
     service.wait_until_idle()
     predictions = LabelStudio(http).predictions(project)
     labels = {prediction.task: str(prediction.result[0]["value"]["choices"][0]) for prediction in predictions}
-    scores = {prediction.task: prediction.score for prediction in predictions}
-    uncertain = sorted(task for task, score in scores.items() if score is not None and score < UNCERTAIN)
-    others = sorted(labels.keys() - set(uncertain))
+    by_score = [one.task for one in sorted(predictions, key=lambda one: (one.score or 0.0, one.task))]
+    uncertain, others = by_score[: len(by_score) // 2], by_score[len(by_score) // 2 :]
     random = np.random.default_rng(1)
     chosen = random.choice(uncertain, min(submits, len(uncertain)), replace=False)
     hook = add_webhook(http, service, project)
