@@ -1,0 +1,256 @@
+"""The evidence that two people copy: identical answers beyond what habits, difficulty and the truth explain.
+
+The truth z and the grade of difficulty h of an item are told by everybody outside the pair's *peers* (those who agree
+with the two about as much as they with each other, such as the rest of a ring): p_i(z, h). With the tables A and B of
+the two, P(answer r | z, h), and with the probability c that an answer is copied,
+
+    P(r_a, r_b) = sum over z, h of p_i(z, h) · [ (1 − c) · A(r_a) · B(r_b)  +  c · 1(r_a = r_b) · (A(r_a) + B(r_b)) / 2 ]
+
+A, B and c are fitted twice: with c ≥ COPIED, and with c ≤ HONEST. The evidence is the difference of the two log
+likelihoods. If the others say little about the truth, two people who agree may as well be right as copy, the tables of
+both fits say so, and there is no evidence.
+
+Models are too sure of themselves, and a truth that is too sure makes agreement of honest people on a misleading task
+look like copying. So p_i is calibrated by the numbers that labels without gold are calibrated by.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .answers import Answers
+from .calibration import DEFAULT_CALIBRATION
+from .habit_tables import QuestionTables
+from .habits import HabitsModel
+from .ring_candidates import COPIED
+from .types import Flags, Floats, Positions
+
+HONEST = 0.3  # people who share a source of mistakes that the model does not know look as if they copied a little
+POOLED = 4.0  # the crowd's table counts as much as this many of one's own answers, as in `habit_tables`
+GRADES = 3
+PASSES = 12  # of expectation maximization over the crowd
+ROUNDS = 15  # of the same over one pair
+MAX_ITEMS = 500  # per pair and question
+
+
+@dataclass(frozen=True)
+class PairEvidence:
+    """What the test of one pair found."""
+
+    ratio: float  # log-likelihood ratio, in nats
+    shared: int  # items that both answered
+    against: int  # of these, how many have the same answer of both that is not what the others say
+
+
+@dataclass
+class _Block:
+    """The items of one question that both answered. n items, K labels, Z cells (grade, label)."""
+
+    cell: Floats  # [n, Z] p
+    first: Positions  # [n] the label that a gave
+    second: Positions  # [n]
+    typical: Floats  # [K, Z] the crowd's table
+    truth: Flags  # [n, K] whether the label is among the most probable ones, by the others
+
+    @property
+    def same(self) -> Flags:
+        return np.asarray(self.first == self.second)
+
+
+class Background:
+    """What the crowd says about truth and difficulty, and about everybody's habits, if every group is one voice."""
+
+    def __init__(self, answers: Answers, one_voice: Answers) -> None:
+        """`one_voice` has the same items as `answers`, with one answer for each group of people who may copy."""
+        quick = HabitsModel(one_voice.with_all_options(), GRADES)
+        for _ in range(PASSES):
+            quick.m_step()
+            quick.e_step()
+        self._model = HabitsModel(answers.with_all_options(), GRADES)
+        for own, other in zip(self._model.questions, quick.questions, strict=True):
+            own.cell = other.cell
+        self._model.m_step()
+        self._model.e_step()
+        self._typical = [_crowd_table(question) for question in quick.questions]
+        self._knowledge, _ = self._model.knowledge()  # [J]
+        self._tasks = _task_of_item(answers)
+
+    def test(self, a: int, b: int, peers: Positions) -> PairEvidence:
+        """Test a pair; `peers` are the people who tell nothing about the truth in this matter, a and b among them."""
+        blocks, items = [], []
+        for question, typical in zip(self._model.questions, self._typical, strict=True):
+            shared = _shared_items(question, a, b)
+            if len(shared):
+                blocks.append(_make_block(question, typical, shared, a, b, peers, self._knowledge))
+                items.append(question.items[shared])
+        if not blocks:
+            return PairEvidence(0.0, 0, 0)
+        ratio = _fit_pair(blocks, COPIED, 0.999) - _fit_pair(blocks, 0.0, HONEST)
+        # Items of one task are not independent of each other, so the evidence is that of as many tasks.
+        item = np.concatenate(items)
+        ratio *= len(np.unique(self._tasks[item])) / len(item)
+        against = sum(
+            int((block.same & ~block.truth[np.arange(len(block.first)), block.first]).sum()) for block in blocks
+        )
+        return PairEvidence(ratio, sum(len(block.first) for block in blocks), against)
+
+
+def _task_of_item(answers: Answers) -> Positions:
+    """[I] a number for the task of each item."""
+    if not answers.has_questions:
+        return np.arange(len(answers.items))
+    code: dict[object, int] = {}
+    return np.array([code.setdefault(task, len(code)) for task, _ in answers.items], np.int64)
+
+
+def _crowd_table(question: QuestionTables) -> Floats:
+    """[K, Z] how often the whole crowd gives each label in each cell; columns sum to one."""
+    counts = question.counts.sum(0) + question.typical[:2].mean(0)
+    return np.asarray(counts / counts.sum(0))
+
+
+def _row_of(question: QuestionTables, annotator: int) -> int:
+    """The row of an annotator in the question's tables, or -1."""
+    row = int(np.searchsorted(question.annotators, annotator))
+    return row if row < len(question.annotators) and question.annotators[row] == annotator else -1
+
+
+def _answers_of(question: QuestionTables, annotator: int) -> tuple[Positions, Positions]:
+    """The items that an annotator answered, ascending, and the labels given."""
+    row = _row_of(question, annotator)
+    if row < 0:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    start = question.given_by.indptr[row * question.labels : (row + 1) * question.labels + 1]
+    items = question.given_by.indices[start[0] : start[-1]]
+    labels = np.repeat(np.arange(question.labels), np.diff(start))
+    order = np.argsort(items)
+    return items[order].astype(np.int64), labels[order]
+
+
+def _shared_items(question: QuestionTables, a: int, b: int) -> Positions:
+    shared = np.intersect1d(_answers_of(question, a)[0], _answers_of(question, b)[0])
+    if len(shared) > MAX_ITEMS:
+        shared = shared[np.linspace(0, len(shared) - 1, MAX_ITEMS).astype(int)]
+    return shared
+
+
+def _make_block(
+    question: QuestionTables, typical: Floats, shared: Positions, a: int, b: int, peers: Positions, knowledge: Floats
+) -> _Block:
+    given = question.given[shared]
+    others = ~np.isin(question.annotators, peers)
+    given.data = others[given.indices // question.labels].astype(float)
+    score = given @ question.log_table.reshape(-1, question.cells) + question.log_prior
+    cell = np.exp(score - score.max(1, keepdims=True))
+    cell /= cell.sum(1, keepdims=True)
+    weight = np.maximum(knowledge[question.annotators], 0.0)
+    votes = given @ np.kron(weight[:, None], np.eye(question.labels))  # [n, K]
+    cell = _calibrated(cell, votes, question.grades)
+    labels = []
+    for person in (a, b):
+        items, label = _answers_of(question, person)
+        labels.append(label[np.searchsorted(items, shared)])
+    marginal = cell.reshape(len(cell), question.grades, -1).sum(1)
+    return _Block(cell, labels[0], labels[1], typical, marginal >= marginal.max(1, keepdims=True) - 1e-9)
+
+
+def _calibrated(cell: Floats, votes: Floats, grades: int) -> Floats:
+    """[n, Z] the posterior of the cells, with that of the labels calibrated and the grades given the label kept."""
+    by_grade = cell.reshape(len(cell), grades, -1)
+    label = np.maximum(by_grade.sum(1), 1e-300)  # [n, K]
+    sharp = label**DEFAULT_CALIBRATION.sharpness
+    sharp /= sharp.sum(1, keepdims=True)
+    count = label.shape[1]
+    # The votes count by what their authors know, and besides them one vote for what the model says: few votes, or votes
+    # of people who know little, are no share.
+    share = (votes + sharp) / (votes.sum(1, keepdims=True) + 1)
+    divided, misled = DEFAULT_CALIBRATION.divided, DEFAULT_CALIBRATION.misled
+    mixed = (1 - divided - misled) * sharp + divided * share + misled / count
+    # Labels that the model excludes have no grade of their own; they get that of a hard task.
+    hard = np.zeros((1, grades, 1))
+    hard[:, -1] = 1e-6
+    conditional = (by_grade + hard) / (label[:, None] + 1e-6)
+    return np.asarray((conditional * mixed[:, None]).reshape(len(cell), -1))
+
+
+def _fit_pair(blocks: list[_Block], lowest: float, highest: float) -> float:
+    """The log likelihood of the answers of two people, with c between two bounds, by expectation maximization."""
+    copied = (lowest + highest) / 2
+    tables = [(block.typical.copy(), block.typical.copy()) for block in blocks]
+    total = sum(len(block.first) for block in blocks)
+    for _ in range(ROUNDS):
+        likelihood, copies = 0.0, 0.0
+        for position, block in enumerate(blocks):
+            a, b = tables[position]
+            own, other = a[block.first], b[block.second]  # [n, Z]
+            apart = (1 - copied) * block.cell * own * other
+            half = 0.5 * copied * block.cell * block.same[:, None]
+            from_a, from_b = half * own, half * other
+            sums = (apart + from_a + from_b).sum(1)
+            likelihood += float(np.log(sums).sum())
+            scale = 1 / sums[:, None]
+            copies += float(((from_a + from_b) * scale).sum())
+            tables[position] = (
+                _table(block.typical, block.first, (apart + from_a) * scale),
+                _table(block.typical, block.second, (apart + from_b) * scale),
+            )
+        copied = float(np.clip(copies / total, lowest, highest))
+    return likelihood
+
+
+def _table(typical: Floats, label: Positions, weight: Floats) -> Floats:
+    """[K, Z] a person's table: expected counts of the labels given in each cell, pooled with the crowd's table."""
+    counts = POOLED * typical
+    np.add.at(counts, label, weight)
+    return np.asarray(counts / counts.sum(0))
+
+
+def one_voice(answers: Answers, voice: Positions) -> Answers:
+    """The table in which people with the same voice [J] are one annotator: the one whose position the voice is.
+
+    Its answer to an item is the most frequent one of those people; of several, that of the first person.
+    """
+    who = voice[answers.answer_annotator]
+    keep = np.ones(len(who), bool)
+    grouped = np.bincount(voice, minlength=len(voice)) > 1
+    rows = np.flatnonzero(grouped[who])
+    if not len(rows):
+        return answers
+    option = answers.answer_option.copy()
+    key = answers.answer_item[rows].astype(np.int64) * len(voice) + who[rows]
+    # Votes for each (item, voice, option); the sort puts the most frequent option first, and then the earliest person.
+    _, same, votes = np.unique(
+        np.stack([key, option[rows].astype(np.int64)]), axis=1, return_inverse=True, return_counts=True
+    )
+    order = np.lexsort((answers.answer_annotator[rows], -votes[same.ravel()], key))
+    is_first = np.append(True, np.diff(key[order]) > 0)
+    chosen = rows[order[is_first]]
+    keep[rows] = False
+    keep[chosen] = True
+    item, annotator = answers.answer_item[keep], who[keep].astype(np.int32)
+    in_order = np.lexsort((annotator, item))
+    merged = replace(
+        answers,
+        answer_item=item[in_order],
+        answer_annotator=annotator[in_order],
+        answer_option=option[keep][in_order],
+    )
+    return _without_unused_options(merged)
+
+
+def _without_unused_options(answers: Answers) -> Answers:
+    """The table without options that are neither an answer nor gold; an item keeps at least one."""
+    used = np.zeros(len(answers.option_item), bool)
+    used[answers.answer_option] = True
+    used[answers.gold_option[answers.has_gold]] = True
+    used[answers.option_start[np.bincount(answers.option_item[used], minlength=len(answers.items)) == 0]] = True
+    position = np.cumsum(used, dtype=np.int32) - np.int32(1)
+    return replace(
+        answers,
+        answer_option=position[answers.answer_option],
+        option_item=answers.option_item[used],
+        option_choice=answers.option_choice[used],
+        gold_option=np.where(answers.has_gold, position[answers.gold_option], -1).astype(np.int32),
+    )
