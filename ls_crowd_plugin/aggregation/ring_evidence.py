@@ -31,7 +31,7 @@ HONEST = 0.3  # people who share a source of mistakes that the model does not kn
 POOLED = 4.0  # the crowd's table counts as much as this many of one's own answers, as in `habit_tables`
 GRADES = 3
 PASSES = 12  # of expectation maximization over the crowd
-ROUNDS = 15  # of the same over one pair
+ROUNDS, FIRST_ROUNDS = 15, 4  # of the same over one pair; most pairs are out of the question after the first rounds
 MAX_ITEMS = 500  # per pair and question
 
 
@@ -44,19 +44,47 @@ class PairEvidence:
     against: int  # of these, how many have the same answer of both that is not what the others say
 
 
-@dataclass
 class _Block:
     """The items of one question that both answered. n items, K labels, Z cells (grade, label)."""
 
-    cell: Floats  # [n, Z] p
-    first: Positions  # [n] the label that a gave
-    second: Positions  # [n]
-    typical: Floats  # [K, Z] the crowd's table
-    truth: Flags  # [n, K] whether the label is among the most probable ones, by the others
+    def __init__(self, cell: Floats, first: Positions, second: Positions, typical: Floats) -> None:
+        """`cell` [n, Z] is p, `first` and `second` [n] the labels that a and b gave, `typical` [K, Z] the crowd's
+        table."""
+        labels, cells = typical.shape
+        self.cell, self.first, self.second, self.typical = cell, first, second, typical
+        self.is_first, self.is_second = (np.arange(labels)[:, None] == given for given in (first, second))  # [K, n]
+        self.cell_if_same = cell * (first == second)[:, None]
+        self._is_right = np.tile(np.eye(labels), cells // labels)  # [K, Z]
+        self._usual = np.clip((typical * self._is_right).sum(0), 1e-6, 1 - 1e-6)  # [Z] P(right)
+        self._usual_odds = self._usual / (1 - self._usual)
+        # A crowd that knows nothing would leave no way to tell the labels apart, so fits start halfway to a right one.
+        self.start = 0.5 * typical + 0.4 * self._is_right + 0.1 / labels
 
     @property
-    def same(self) -> Flags:
-        return np.asarray(self.first == self.second)
+    def against(self) -> int:
+        """How many items have the same answer of both that is not what the others say."""
+        labels = len(self.typical)
+        truth = self.cell.reshape(len(self.cell), -1, labels).sum(1)  # [n, K]
+        given = truth[np.arange(len(truth)), self.first]
+        return int(((self.first == self.second) & (given < truth.max(1) - 1e-9)).sum())
+
+    def table(self, given: Flags, scale: Floats, weight: Floats) -> Floats:
+        """[K, Z] a person's table: the expected counts of the labels given in each cell, with weights scale · weight of
+        an item's cells, pooled with the crowd's table at the person's own skill.
+
+        That is the crowd's table with the odds of a right answer multiplied in all cells by the same factor, which
+        makes about as many answers right as the person's: people who know more than the crowd are not pulled down.
+        """
+        counts = (given * scale) @ weight
+        seen = counts.sum(0)  # [Z]
+        total = float(seen.sum()) + 1
+        right = (float((counts * self._is_right).sum()) + 0.5) / total
+        expected = (float(self._usual @ seen) + 0.5) / total
+        odds = self._usual_odds * (right * (1 - expected) / ((1 - right) * expected))
+        own = odds / (1 + odds)
+        less = (1 - own) / (1 - self._usual)
+        pooled = self.typical * less + self._is_right * (own - self._usual * less)
+        return np.asarray((counts + POOLED * pooled) / (seen + POOLED))
 
 
 class Background:
@@ -77,8 +105,11 @@ class Background:
         self._knowledge, _ = self._model.knowledge()  # [J]
         self._tasks = _task_of_item(answers)
 
-    def test(self, a: int, b: int, peers: Positions) -> PairEvidence:
-        """Test a pair; `peers` are the people who tell nothing about the truth in this matter, a and b among them."""
+    def test(self, a: int, b: int, peers: Positions, promising: float = -np.inf) -> PairEvidence:
+        """Test a pair; `peers` are the people who tell nothing about the truth in this matter, a and b among them.
+
+        The test is given up if its first rounds do not come to `promising`.
+        """
         blocks, items = [], []
         for question, typical in zip(self._model.questions, self._typical, strict=True):
             shared = _shared_items(question, a, b)
@@ -87,14 +118,14 @@ class Background:
                 items.append(question.items[shared])
         if not blocks:
             return PairEvidence(0.0, 0, 0)
-        ratio = _fit_pair(blocks, COPIED, 0.999) - _fit_pair(blocks, 0.0, HONEST)
+        copied, honest = _PairFit(blocks, COPIED, 0.999), _PairFit(blocks, 0.0, HONEST)
+        ratio = copied.improve(FIRST_ROUNDS) - honest.improve(FIRST_ROUNDS)
+        if ratio > promising:
+            ratio = copied.improve(ROUNDS - FIRST_ROUNDS) - honest.improve(ROUNDS - FIRST_ROUNDS)
         # Items of one task are not independent of each other, so the evidence is that of as many tasks.
         item = np.concatenate(items)
         ratio *= len(np.unique(self._tasks[item])) / len(item)
-        against = sum(
-            int((block.same & ~block.truth[np.arange(len(block.first)), block.first]).sum()) for block in blocks
-        )
-        return PairEvidence(ratio, sum(len(block.first) for block in blocks), against)
+        return PairEvidence(ratio, len(item), sum(block.against for block in blocks))
 
 
 def _task_of_item(answers: Answers) -> Positions:
@@ -152,8 +183,7 @@ def _make_block(
     for person in (a, b):
         items, label = _answers_of(question, person)
         labels.append(label[np.searchsorted(items, shared)])
-    marginal = cell.reshape(len(cell), question.grades, -1).sum(1)
-    return _Block(cell, labels[0], labels[1], typical, marginal >= marginal.max(1, keepdims=True) - 1e-9)
+    return _Block(cell, labels[0], labels[1], typical)
 
 
 def _calibrated(cell: Floats, votes: Floats, grades: int) -> Floats:
@@ -175,36 +205,35 @@ def _calibrated(cell: Floats, votes: Floats, grades: int) -> Floats:
     return np.asarray((conditional * mixed[:, None]).reshape(len(cell), -1))
 
 
-def _fit_pair(blocks: list[_Block], lowest: float, highest: float) -> float:
-    """The log likelihood of the answers of two people, with c between two bounds, by expectation maximization."""
-    copied = (lowest + highest) / 2
-    tables = [(block.typical.copy(), block.typical.copy()) for block in blocks]
-    total = sum(len(block.first) for block in blocks)
-    for _ in range(ROUNDS):
-        likelihood, copies = 0.0, 0.0
-        for position, block in enumerate(blocks):
-            a, b = tables[position]
-            own, other = a[block.first], b[block.second]  # [n, Z]
-            apart = (1 - copied) * block.cell * own * other
-            half = 0.5 * copied * block.cell * block.same[:, None]
-            from_a, from_b = half * own, half * other
-            sums = (apart + from_a + from_b).sum(1)
-            likelihood += float(np.log(sums).sum())
-            scale = 1 / sums[:, None]
-            copies += float(((from_a + from_b) * scale).sum())
-            tables[position] = (
-                _table(block.typical, block.first, (apart + from_a) * scale),
-                _table(block.typical, block.second, (apart + from_b) * scale),
-            )
-        copied = float(np.clip(copies / total, lowest, highest))
-    return likelihood
+class _PairFit:
+    """The tables of two people and the share of copied answers, fitted with that share between two bounds."""
 
+    def __init__(self, blocks: list[_Block], lowest: float, highest: float) -> None:
+        self._blocks, self._lowest, self._highest = blocks, lowest, highest
+        self._copied = (lowest + highest) / 2
+        self._tables = [(block.start, block.start) for block in blocks]
+        self._total = sum(len(block.first) for block in blocks)
 
-def _table(typical: Floats, label: Positions, weight: Floats) -> Floats:
-    """[K, Z] a person's table: expected counts of the labels given in each cell, pooled with the crowd's table."""
-    counts = POOLED * typical
-    np.add.at(counts, label, weight)
-    return np.asarray(counts / counts.sum(0))
+    def improve(self, rounds: int) -> float:
+        """Some rounds of expectation maximization; returns the log likelihood."""
+        for _ in range(rounds):
+            likelihood, copies = 0.0, 0.0
+            for position, block in enumerate(self._blocks):
+                a, b = self._tables[position]
+                own, other = a[block.first], b[block.second]  # [n, Z]
+                apart = (1 - self._copied) * (block.cell * own * other)
+                half = (0.5 * self._copied) * block.cell_if_same
+                from_a, from_b = half * own, half * other
+                copy = from_a + from_b
+                scale = 1 / (apart + copy).sum(1)
+                likelihood -= float(np.log(scale).sum())
+                copies += float(scale @ copy.sum(1))
+                self._tables[position] = (
+                    block.table(block.is_first, scale, apart + from_a),
+                    block.table(block.is_second, scale, apart + from_b),
+                )
+            self._copied = min(max(copies / self._total, self._lowest), self._highest)
+        return likelihood
 
 
 def one_voice(answers: Answers, voice: Positions) -> Answers:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -23,6 +24,7 @@ from .ring_evidence import Background, PairEvidence, one_voice
 from .types import Id, Positions
 
 FALSE_PAIRS = 0.001  # expected number of honest pairs in a crowd that are found by mistake
+MAX_ROUNDS = 5  # of tests; each leaves some pairs out
 MAX_TABLE = 3e6  # numbers in the tables of the test; crowds that need more are not tested
 
 
@@ -53,22 +55,44 @@ def find_rings(answers: Answers) -> list[Ring]:
     part = _items_of(answers, candidates)
     if _table_size(part) > MAX_TABLE:
         return []
-    background = Background(part, one_voice(part, _voices(len(answers.annotators), candidates.pairs)))
     threshold = np.log(candidates.compared / FALSE_PAIRS)
+    voice = _voices(len(answers.annotators), candidates.pairs)
+    peers = {pair: candidates.agreement.peers(*pair) for pair in candidates.pairs}
     links: dict[tuple[int, int], PairEvidence] = {}
-    for a, b in candidates.pairs:
-        evidence = background.test(a, b, candidates.agreement.peers(a, b))
-        if evidence.ratio > threshold and evidence.shared >= MIN_SHARED:
-            links[a, b] = evidence
+    for _ in range(MAX_ROUNDS):
+        before = list(links)
+        background = Background(part, one_voice(part, voice))
+        tested = {pair: background.test(*pair, outside, threshold / 4) for pair, outside in peers.items()}
+        links = {
+            pair: link for pair, link in tested.items() if link.ratio > threshold and link.shared >= MIN_SHARED
+        }
+        if not links or list(links) == before:
+            break
+        # Once more with what was found: people who are no part of a ring have a say about the truth.
+        voice = _voices(len(answers.annotators), list(links))
+        peers = {pair: np.flatnonzero(voice == voice[pair[0]]) for pair in links}
     return _connect(answers, links)
 
 
-def voices(rings: Sequence[Ring], annotators: int) -> Positions:
-    """[J] for each annotator the position of the one who speaks for the ring; everybody else speaks for themselves."""
-    voice = np.arange(annotators)
-    for ring in rings:
-        voice[list(ring.members)] = ring.members[0]
-    return voice
+@dataclass(frozen=True)
+class Voices:
+    """Everybody's answers, and who speaks for whom."""
+
+    answers: Answers  # everybody's, as they were given
+    rings: tuple[Ring, ...] = ()
+
+    @cached_property
+    def speaker(self) -> Positions:
+        """[J] for each annotator the position of the one who speaks for the ring, or the annotator's own."""
+        speaker = np.arange(len(self.answers.annotators))
+        for ring in self.rings:
+            speaker[list(ring.members)] = ring.members[0]
+        return speaker
+
+    @property
+    def table(self) -> Answers:
+        """The answers in which every ring is one annotator, its speaker; the other members have none."""
+        return one_voice(self.answers, self.speaker)
 
 
 def _voices(annotators: int, pairs: Sequence[tuple[int, int]]) -> Positions:
