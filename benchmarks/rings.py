@@ -195,7 +195,7 @@ def _lead(leader: str, truth: str, labels: Sequence[str], generator: np.random.G
 
 
 def _ordinary_person(crowd: RealCrowd) -> tuple[str, dict[str, str]] | None:
-    """The person of median accuracy among those with at least MIN_TASKS answers, and the answers."""
+    """Of those in the middle half by accuracy, the person with the most answers (at least MIN_TASKS), and these."""
     given: dict[str, dict[str, str]] = defaultdict(dict)
     for task, annotator, label in zip(crowd.tasks, crowd.annotators, crowd.labels, strict=True):
         given[annotator][task] = label
@@ -206,7 +206,9 @@ def _ordinary_person(crowd: RealCrowd) -> tuple[str, dict[str, str]] | None:
             busy.append((float(np.mean([answers[task] == crowd.truth[task] for task in judged])), annotator))
     if not busy:
         return None
-    _, person = sorted(busy)[len(busy) // 2]
+    busy.sort()
+    middle = busy[len(busy) // 4 : len(busy) - len(busy) // 4]
+    person = max((name for _, name in middle), key=lambda name: (len(given[name]), name))
     return person, given[person]
 
 

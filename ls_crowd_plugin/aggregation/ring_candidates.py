@@ -40,6 +40,13 @@ class Agreement:
     error: Floats  # [P] its standard error
     start: Positions  # [J + 1] the pairs of a are start[a] : start[a + 1]
 
+    def is_nearest(self) -> Flags:
+        """[P] whether neither of the two agrees clearly more with anybody else, of those with MIN_SHARED items."""
+        best = np.full(len(self.start) - 1, -np.inf)
+        np.maximum.at(best, self.first, np.where(self.shared >= MIN_SHARED, self.kappa, -np.inf))
+        slack = np.maximum(SLACK, CLEAR * self.error)
+        return np.asarray(self.kappa + slack >= np.maximum(best[self.first], best[self.second]))
+
     def peers(self, a: int, b: int) -> Positions:
         """The annotators who agree with a or with b about as much as these two with each other, both included."""
         of_a, of_b = (slice(self.start[person], self.start[person + 1]) for person in (a, b))
@@ -56,6 +63,7 @@ class Candidates:
     """Pairs to test, the most suspect first, and how many pairs they were chosen from."""
 
     pairs: list[tuple[int, int]]
+    nearest: list[tuple[int, int]]  # those of whom each agrees with nobody clearly more than with the other
     compared: int
     agreement: Agreement
 
@@ -67,13 +75,15 @@ def find_candidates(answers: Answers) -> Candidates:
     enough = (agreement.first < agreement.second) & (agreement.shared >= MIN_SHARED)
     compared = int(enough.sum())
     if not compared:
-        return Candidates([], 0, agreement)
+        return Candidates([], [], 0, agreement)
     excess = _excess(agreement)
     high = agreement.kappa + CLEAR * agreement.error >= COPIED
     suspect = np.flatnonzero(enough & high & (excess >= CLEAR))
     order = suspect[np.argsort(-excess[suspect], kind="stable")][:MAX_PAIRS]
     pairs = list(zip(agreement.first[order].tolist(), agreement.second[order].tolist(), strict=True))
-    return Candidates(pairs, compared, agreement)
+    is_nearest = agreement.is_nearest()[order].tolist()
+    nearest = [pair for pair, near in zip(pairs, is_nearest, strict=True) if near]
+    return Candidates(pairs, nearest, compared, agreement)
 
 
 def _active_answers(answers: Answers) -> Flags:

@@ -25,12 +25,13 @@ from .calibration import DEFAULT_CALIBRATION
 from .habit_tables import QuestionTables
 from .habits import HabitsModel
 from .ring_candidates import COPIED
+from .skill import fit_skill
 from .types import Flags, Floats, Positions
 
 HONEST = 0.3  # people who share a source of mistakes that the model does not know look as if they copied a little
 POOLED = 4.0  # the crowd's table counts as much as this many of one's own answers, as in `habit_tables`
 GRADES = 3
-PASSES = 12  # of expectation maximization over the crowd
+PASSES = 4  # of expectation maximization over the crowd
 ROUNDS, FIRST_ROUNDS = 15, 4  # of the same over one pair; most pairs are out of the question after the first rounds
 MAX_ITEMS = 500  # per pair and question
 
@@ -93,6 +94,7 @@ class Background:
     def __init__(self, answers: Answers, one_voice: Answers) -> None:
         """`one_voice` has the same items as `answers`, with one answer for each group of people who may copy."""
         quick = HabitsModel(one_voice.with_all_options(), GRADES)
+        _start_from_skill(quick, one_voice)
         for _ in range(PASSES):
             quick.m_step()
             quick.e_step()
@@ -126,6 +128,21 @@ class Background:
         item = np.concatenate(items)
         ratio *= len(np.unique(self._tasks[item])) / len(item)
         return PairEvidence(ratio, len(item), sum(block.against for block in blocks))
+
+
+def _start_from_skill(model: HabitsModel, answers: Answers) -> None:
+    """Start a model from the labels of the form with one skill per person. Tables have many numbers, and where voices
+    are few, a fit of these that starts from the votes may end with a crowd that guesses."""
+    posterior = fit_skill(answers, _ignore, spread=0.0).posterior_on(model.answers).options
+    for question in model.questions:
+        by_grade = question.cell.reshape(len(question.cell), question.grades, -1)
+        grade = by_grade.sum(2, keepdims=True)  # [items, H, 1]
+        cell = (grade * posterior[question.options][:, None]).reshape(question.cell.shape) * question.allowed
+        question.cell = cell / cell.sum(1, keepdims=True)
+
+
+def _ignore(fraction: float) -> None:
+    """The progress of this fit is not shown."""
 
 
 def _task_of_item(answers: Answers) -> Positions:

@@ -10,7 +10,7 @@ It is a word about answers, never about intent.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,7 +25,10 @@ from .types import Id, Positions
 
 FALSE_PAIRS = 0.001  # expected number of honest pairs in a crowd that are found by mistake
 MAX_ROUNDS = 5  # of tests; each leaves some pairs out
+CROWD = 2  # a group this many times as large as any other is no ring, but the crowd
 MAX_TABLE = 3e6  # numbers in the tables of the test; crowds that need more are not tested
+
+Links = dict[tuple[int, int], PairEvidence]  # pairs of annotators with enough evidence
 
 
 @dataclass(frozen=True)
@@ -55,23 +58,60 @@ def find_rings(answers: Answers) -> list[Ring]:
     part = _items_of(answers, candidates)
     if _table_size(part) > MAX_TABLE:
         return []
-    threshold = np.log(candidates.compared / FALSE_PAIRS)
-    voice = _voices(len(answers.annotators), candidates.pairs)
-    peers = {pair: candidates.agreement.peers(*pair) for pair in candidates.pairs}
-    links: dict[tuple[int, int], PairEvidence] = {}
-    for _ in range(MAX_ROUNDS):
-        before = list(links)
+    threshold = float(np.log(candidates.compared / FALSE_PAIRS))
+    links = _test_candidates(part, candidates, threshold)
+    for _ in range(MAX_ROUNDS):  # once more with what was found: whoever is in no ring has a say about the truth
+        if not links:
+            return []
+        voice = _connect(answers, links)
         background = Background(part, one_voice(part, voice))
-        tested = {pair: background.test(*pair, outside, threshold / 4) for pair, outside in peers.items()}
-        links = {
-            pair: link for pair, link in tested.items() if link.ratio > threshold and link.shared >= MIN_SHARED
-        }
-        if not links or list(links) == before:
+        tested = ((pair, background.test(*pair, np.flatnonzero(voice == voice[pair[0]]))) for pair in links)
+        kept = {pair: link for pair, link in tested if link.ratio > threshold}
+        stable, links = len(kept) == len(links), kept
+        if stable:
             break
-        # Once more with what was found: people who are no part of a ring have a say about the truth.
-        voice = _voices(len(answers.annotators), list(links))
-        peers = {pair: np.flatnonzero(voice == voice[pair[0]]) for pair in links}
-    return _connect(answers, links)
+    return _make_rings(answers, _join(part, candidates, links, threshold))
+
+
+def _test_candidates(part: Answers, candidates: Candidates, threshold: float) -> Links:
+    """The pairs with enough evidence if all groups of suspect people are one voice each.
+
+    That would silence a crowd in which most people know much and therefore agree. So a group that is at least twice as
+    large as any other is the crowd, and its members speak for themselves when the others are tested.
+    """
+    voice = _connect(part, candidates.nearest)
+    silent = Background(part, one_voice(part, voice))
+    size = np.bincount(voice, minlength=len(voice))
+    second, largest = np.sort(size)[-2:]
+    spoken, crowd = silent, -1
+    if largest >= CROWD * second and second > 1:
+        crowd = int(size.argmax())
+        spoken = Background(part, one_voice(part, np.where(voice == crowd, np.arange(len(voice)), voice)))
+    links = {}
+    for a, b in candidates.pairs:
+        background = silent if crowd in (voice[a], voice[b]) else spoken
+        link = background.test(a, b, candidates.agreement.peers(a, b), threshold / 4)
+        if link.ratio > threshold and link.shared >= MIN_SHARED:
+            links[a, b] = link
+    return links
+
+
+def _join(part: Answers, candidates: Candidates, links: Links, threshold: float) -> Links:
+    """The links, and one for each other person whose answers are those of a whole ring: together, the members of a ring
+    are compared on more tasks, and their most frequent answer is copied with fewer mistakes."""
+    voice = _connect(part, links)
+    merged = one_voice(part, voice)
+    background = Background(merged, merged)
+    ringed = np.bincount(voice, minlength=len(voice))[voice] > 1
+    near = {(int(voice[a]), b) for a, b in candidates.pairs if ringed[a] and not ringed[b]}
+    near |= {(int(voice[b]), a) for a, b in candidates.pairs if ringed[b] and not ringed[a]}
+    joined = dict(links)
+    for speaker, person in sorted(near):
+        peers = np.union1d(np.flatnonzero(voice == speaker), [other for one, other in near if one == speaker])
+        link = background.test(speaker, person, peers, threshold / 4)
+        if link.ratio > threshold and link.shared >= MIN_SHARED:
+            joined[speaker, person] = link
+    return joined
 
 
 @dataclass(frozen=True)
@@ -95,9 +135,10 @@ class Voices:
         return one_voice(self.answers, self.speaker)
 
 
-def _voices(annotators: int, pairs: Sequence[tuple[int, int]]) -> Positions:
+def _connect(answers: Answers, pairs: Collection[tuple[int, int]]) -> Positions:
     """[J] the first member of everybody's connected component."""
-    first, second = np.array(pairs, np.int64).reshape(-1, 2).T
+    annotators = len(answers.annotators)
+    first, second = np.array(list(pairs), np.int64).reshape(-1, 2).T
     graph = sparse.coo_array((np.ones(len(first)), (first, second)), shape=(annotators, annotators))
     _, component = connected_components(graph, directed=False)
     _, leader, group = np.unique(component, return_index=True, return_inverse=True)
@@ -117,10 +158,8 @@ def _table_size(answers: Answers) -> float:
     return float((labels**2).sum() * len(answers.annotators) * 3)
 
 
-def _connect(answers: Answers, links: dict[tuple[int, int], PairEvidence]) -> list[Ring]:
-    if not links:
-        return []
-    voice = _voices(len(answers.annotators), list(links))
+def _make_rings(answers: Answers, links: Links) -> list[Ring]:
+    voice = _connect(answers, links)
     rings = []
     for leader in np.flatnonzero(np.bincount(voice, minlength=len(voice)) > 1).tolist():
         members = tuple(np.flatnonzero(voice == leader).tolist())
