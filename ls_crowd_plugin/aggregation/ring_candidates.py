@@ -24,7 +24,7 @@ MIN_SHARED = 40  # tasks; fewer cannot prove that somebody copies
 MIN_COMPARED = 10  # shared items from which κ is known well enough to say who agrees with whom
 COPIED = 0.5  # the least share of copied answers that is looked for
 CLEAR = 2.0  # standard errors by which agreement must exceed what is expected
-SLACK = 0.1  # people whose κ is lower by less than this, and by less than CLEAR errors, agree about as much
+SLACK = 0.1  # people whose κ is lower by less than this, or by less than its error, agree about as much
 MAX_PRODUCT = 5e7  # (answer, answer) pairs on the same item that are compared; more items than that are sampled
 MAX_PAIRS = 2000  # pairs that are tested; the most suspect ones, if there are more
 
@@ -53,7 +53,7 @@ class Agreement:
         own = self.start[a] + int(np.searchsorted(self.second[of_a], b))
         found = [np.array([a, b], np.int64)]
         for pairs in (of_a, of_b):
-            slack = np.maximum(SLACK, CLEAR * self.error[pairs])
+            slack = np.maximum(SLACK, self.error[pairs])
             found.append(self.second[pairs][self.kappa[pairs] >= self.kappa[own] - slack].astype(np.int64))
         return np.unique(np.concatenate(found))
 

@@ -10,8 +10,7 @@ A, B and c are fitted twice: with c ≥ COPIED, and with c ≤ HONEST. The evide
 likelihoods. If the others say little about the truth, two people who agree may as well be right as copy, the tables of
 both fits say so, and there is no evidence.
 
-Models are too sure of themselves, and a truth that is too sure makes agreement of honest people on a misleading task
-look like copying. So p_i is calibrated by the numbers that labels without gold are calibrated by.
+Some tasks mislead everybody: with probability MISLED, p_i says nothing.
 """
 
 from __future__ import annotations
@@ -29,11 +28,12 @@ from .skill import fit_skill
 from .types import Flags, Floats, Positions
 
 HONEST = 0.3  # people who share a source of mistakes that the model does not know look as if they copied a little
+SHARPNESS, MISLED = DEFAULT_CALIBRATION.sharpness, DEFAULT_CALIBRATION.misled
 POOLED = 4.0  # the crowd's table counts as much as this many of one's own answers, as in `habit_tables`
 GRADES = 3
 PASSES = 4  # of expectation maximization over the crowd
 ROUNDS, FIRST_ROUNDS = 15, 4  # of the same over one pair; most pairs are out of the question after the first rounds
-MAX_ITEMS = 500  # per pair and question
+MAX_ITEMS = 1500  # per pair and question
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,6 @@ class Background:
         self._model.m_step()
         self._model.e_step()
         self._typical = [_crowd_table(question) for question in quick.questions]
-        self._knowledge, _ = self._model.knowledge()  # [J]
         self._tasks = _task_of_item(answers)
 
     def test(self, a: int, b: int, peers: Positions, promising: float = -np.inf) -> PairEvidence:
@@ -116,7 +115,7 @@ class Background:
         for question, typical in zip(self._model.questions, self._typical, strict=True):
             shared = _shared_items(question, a, b)
             if len(shared):
-                blocks.append(_make_block(question, typical, shared, a, b, peers, self._knowledge))
+                blocks.append(_make_block(question, typical, shared, a, b, peers))
                 items.append(question.items[shared])
         if not blocks:
             return PairEvidence(0.0, 0, 0)
@@ -185,7 +184,7 @@ def _shared_items(question: QuestionTables, a: int, b: int) -> Positions:
 
 
 def _make_block(
-    question: QuestionTables, typical: Floats, shared: Positions, a: int, b: int, peers: Positions, knowledge: Floats
+    question: QuestionTables, typical: Floats, shared: Positions, a: int, b: int, peers: Positions
 ) -> _Block:
     given = question.given[shared]
     others = ~np.isin(question.annotators, peers)
@@ -193,9 +192,7 @@ def _make_block(
     score = given @ question.log_table.reshape(-1, question.cells) + question.log_prior
     cell = np.exp(score - score.max(1, keepdims=True))
     cell /= cell.sum(1, keepdims=True)
-    weight = np.maximum(knowledge[question.annotators], 0.0)
-    votes = given @ np.kron(weight[:, None], np.eye(question.labels))  # [n, K]
-    cell = _calibrated(cell, votes, question.grades)
+    cell = _calibrated(cell, question.grades)
     labels = []
     for person in (a, b):
         items, label = _answers_of(question, person)
@@ -203,22 +200,13 @@ def _make_block(
     return _Block(cell, labels[0], labels[1], typical)
 
 
-def _calibrated(cell: Floats, votes: Floats, grades: int) -> Floats:
+def _calibrated(cell: Floats, grades: int) -> Floats:
     """[n, Z] the posterior of the cells, with that of the labels calibrated and the grades given the label kept."""
     by_grade = cell.reshape(len(cell), grades, -1)
-    label = np.maximum(by_grade.sum(1), 1e-300)  # [n, K]
-    sharp = label**DEFAULT_CALIBRATION.sharpness
-    sharp /= sharp.sum(1, keepdims=True)
-    count = label.shape[1]
-    # The votes count by what their authors know, and besides them one vote for what the model says: few votes, or votes
-    # of people who know little, are no share.
-    share = (votes + sharp) / (votes.sum(1, keepdims=True) + 1)
-    divided, misled = DEFAULT_CALIBRATION.divided, DEFAULT_CALIBRATION.misled
-    mixed = (1 - divided - misled) * sharp + divided * share + misled / count
-    # Labels that the model excludes have no grade of their own; they get that of a hard task.
-    hard = np.zeros((1, grades, 1))
-    hard[:, -1] = 1e-6
-    conditional = (by_grade + hard) / (label[:, None] + 1e-6)
+    label = np.maximum(by_grade.sum(1), 1e-12)  # [n, K]
+    sharp = label**SHARPNESS
+    mixed = (1 - MISLED) * sharp / sharp.sum(1, keepdims=True) + MISLED / label.shape[1]
+    conditional = np.maximum(by_grade, 1e-12 / grades) / label[:, None]
     return np.asarray((conditional * mixed[:, None]).reshape(len(cell), -1))
 
 
