@@ -92,7 +92,13 @@ def main() -> None:
         lines = [line for crowd in crowds if (line := runner.injected(crowd, kind)) is not None]
         print_table(kind.name, ["crowd", "found", "others", *COLUMNS], lines, digits=2)
         rows.append([kind.name, len(lines), *summarise(lines)])
-    header = ["ring", "crowds", "found", "others", *(f"{column}{word}" for column in COLUMNS for word in ("", " worst"))]
+    header = [
+        "ring",
+        "crowds",
+        "found",
+        "others",
+        *(f"{column}{word}" for column in COLUMNS for word in ("", " worst")),
+    ]
     print_table("Points against the clean crowd", header, rows, digits=2)
 
 
@@ -179,8 +185,9 @@ def inject(crowd: RealCrowd, kind: Kind, seed: int = 0) -> Injected | None:
         for task, label in answers.items():
             copies = member == leader or generator.random() < FIDELITY
             rows.append((task, member, label if copies else labels[int(generator.integers(len(labels)))]))
-    columns = (list(column) for column in zip(*rows, strict=True))
-    return Injected(RealCrowd(crowd.name, *columns, crowd.truth), frozenset(members))
+    tasks, annotators, given = (list(column) for column in zip(*rows, strict=True))
+    with_ring = replace(crowd, tasks=tasks, annotators=annotators, labels=given)
+    return Injected(with_ring, frozenset(members))
 
 
 def _lead(leader: str, truth: str, labels: Sequence[str], generator: np.random.Generator) -> str:

@@ -101,8 +101,8 @@ def _active_answers(answers: Answers) -> Flags:
 def _compare(answers: Answers, kept: Flags) -> Agreement:
     annotator, item, option = answers.answer_annotator[kept], answers.answer_item[kept], answers.answer_option[kept]
     people, row = np.unique(annotator, return_inverse=True)
-    ones = np.ones(len(row), np.float32)
-    chance = _chance(answers)[item].astype(np.float32)
+    ones = np.ones(len(row))
+    chance = _chance(answers)[item]
 
     def together(values: Floats, column: Integers, columns: int, weight: Floats) -> sparse.csr_array:
         """[people, people] the sum over columns of the values that two people both have there, times the weight."""
@@ -154,7 +154,7 @@ def _excess(agreement: Agreement) -> Floats:
     lower = _mean_of_lower(agreement) / crowd
     partner = _reverse(agreement)
     expected = np.clip(lower, 0, 1) * np.clip(lower[partner], 0, 1)
-    return (kappa - expected) / agreement.error
+    return np.asarray((kappa - expected) / agreement.error)
 
 
 def _mean_of_lower(agreement: Agreement) -> Floats:
@@ -168,10 +168,9 @@ def _mean_of_lower(agreement: Agreement) -> Floats:
     stop = np.searchsorted(key, first * width + np.clip(kappa, -1, 1) - SLACK)
     begin = agreement.start[first]
     stop = np.maximum(stop, begin)
-    return (sums[stop] - sums[begin]) / np.maximum(counts[stop] - counts[begin], 1e-9)
+    return np.asarray((sums[stop] - sums[begin]) / np.maximum(counts[stop] - counts[begin], 1e-9))
 
 
 def _reverse(agreement: Agreement) -> Positions:
     """[P] the position of (b, a) for each pair (a, b)."""
-    return np.lexsort((agreement.first, agreement.second))
-
+    return np.asarray(np.lexsort((agreement.first, agreement.second)))

