@@ -26,7 +26,8 @@ COPIED = 0.5  # the least share of copied answers that is looked for
 CLEAR = 2.0  # standard errors by which agreement must exceed what is expected
 SLACK = 0.1  # people whose κ is lower by less than this, or by less than its error, agree about as much
 MAX_PRODUCT = 5e7  # (answer, answer) pairs on the same item that are compared; more items than that are sampled
-MAX_PAIRS = 2000  # pairs that are tested; the most suspect ones, if there are more
+PAIR_EFFORT = 200  # the effort of a test, in answers, besides the items that are shared
+LEAST_EFFORT = 40_000  # of all tests; or a quarter of all answers, so that the search takes no longer than the fit
 
 
 @dataclass(frozen=True)
@@ -76,10 +77,14 @@ def find_candidates(answers: Answers) -> Candidates:
     compared = int(enough.sum())
     if not compared:
         return Candidates([], [], 0, agreement)
-    excess = _excess(agreement)
-    high = agreement.kappa + CLEAR * agreement.error >= COPIED
-    suspect = np.flatnonzero(enough & high & (excess >= CLEAR))
-    order = suspect[np.argsort(-excess[suspect], kind="stable")][:MAX_PAIRS]
+    expected = _expected(agreement)
+    excess = (agreement.kappa - expected) / agreement.error  # in standard errors
+    # Of two people, one of whom copies the share c, κ = c + (1 − c) · s_a · s_b.
+    most_copied = (agreement.kappa + CLEAR * agreement.error - expected) / (1 - expected)
+    suspect = np.flatnonzero(enough & (most_copied >= COPIED) & (excess >= CLEAR))
+    order = suspect[np.argsort(-excess[suspect], kind="stable")]
+    effort = np.cumsum(agreement.shared[order] + PAIR_EFFORT)
+    order = order[effort <= max(LEAST_EFFORT, len(answers.answer_item) / 4)]
     pairs = list(zip(agreement.first[order].tolist(), agreement.second[order].tolist(), strict=True))
     is_nearest = agreement.is_nearest()[order].tolist()
     nearest = [pair for pair, near in zip(pairs, is_nearest, strict=True) if near]
@@ -111,8 +116,14 @@ def _compare(answers: Answers, kept: Flags) -> Agreement:
         return (left @ sparse.csr_array((values, (row, column)), shape=shape).T).tocsr()
 
     shared = together(ones, item, len(answers.items), ones)
+    off_diagonal = shared.copy()
+    off_diagonal.setdiag(0)
+    if off_diagonal.data.max(initial=0.0) < MIN_SHARED:
+        nobody, nothing = np.zeros(0, np.int32), np.zeros(0)
+        return Agreement(nobody, nobody, nothing, nothing, nothing, np.zeros(len(answers.annotators) + 1, np.int64))
     agreed = together(ones, option, len(answers.option_item), ones)
-    expected = together(ones, item, len(answers.items), chance)
+    same_chance = len(chance) > 0 and chance.min() == chance.max()
+    expected = shared * chance[0] if same_chance else together(ones, item, len(answers.items), chance)
     for matrix in (shared, agreed, expected):
         matrix.sort_indices()
     found = shared.tocoo()
@@ -147,14 +158,11 @@ def _chance(answers: Answers) -> Floats:
     return np.add.reduceat(share**2, answers.choice_start[:-1])[answers.item_question]
 
 
-def _excess(agreement: Agreement) -> Floats:
-    """[P] standard errors by which κ_ab exceeds s_a · s_b, where s_a is told by those who agree with a less than b."""
-    kappa, weight = agreement.kappa, agreement.shared
-    crowd = np.sqrt(max(float(np.average(kappa, weights=weight)), 0.05))
+def _expected(agreement: Agreement) -> Floats:
+    """[P] s_a · s_b, where s_a is told by those who agree with a less than b does."""
+    crowd = np.sqrt(max(float(np.average(agreement.kappa, weights=agreement.shared)), 0.05))
     lower = _mean_of_lower(agreement) / crowd
-    partner = _reverse(agreement)
-    expected = np.clip(lower, 0, 1) * np.clip(lower[partner], 0, 1)
-    return np.asarray((kappa - expected) / agreement.error)
+    return np.asarray(np.clip(lower, 0, 0.99) * np.clip(lower[_reverse(agreement)], 0, 0.99))
 
 
 def _mean_of_lower(agreement: Agreement) -> Floats:

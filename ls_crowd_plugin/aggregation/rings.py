@@ -26,6 +26,7 @@ from .types import Id, Positions
 FALSE_PAIRS = 0.001  # expected number of honest pairs in a crowd that are found by mistake
 MAX_ROUNDS = 5  # of tests; each leaves some pairs out
 CROWD = 2  # a group this many times as large as any other is no ring, but the crowd
+MAX_ANSWERS = 100_000  # that the test of the candidates learns from
 MAX_TABLE = 3e6  # numbers in the tables of the test; crowds that need more are not tested
 
 Links = dict[tuple[int, int], PairEvidence]  # pairs of annotators with enough evidence
@@ -146,11 +147,14 @@ def _connect(answers: Answers, pairs: Collection[tuple[int, int]]) -> Positions:
 
 
 def _items_of(answers: Answers, candidates: Candidates) -> Answers:
-    """The part of the table that the candidates answered; of a large one, about `SAMPLE_ANSWERS` answers."""
+    """The items that the candidates answered; of many, those that the most candidates did, with MAX_ANSWERS answers."""
     suspect = np.zeros(len(answers.annotators), bool)
     suspect[np.array(candidates.pairs).ravel()] = True
-    items = np.unique(answers.answer_item[suspect[answers.answer_annotator]])
-    return answers.subset(items[answers.label_count[items] > 1])
+    by_suspects = np.bincount(answers.answer_item[suspect[answers.answer_annotator]], minlength=len(answers.items))
+    items = np.flatnonzero((by_suspects > 0) & (answers.label_count > 1))
+    items = items[np.argsort(-by_suspects[items], kind="stable")]
+    count = int(np.searchsorted(np.cumsum(answers.answers_per_item[items]), MAX_ANSWERS)) + 1
+    return answers.subset(np.sort(items[:count]))
 
 
 def _table_size(answers: Answers) -> float:

@@ -211,6 +211,8 @@ def _aggregate(crowd: Crowd, method: str, decide: str, on_progress: OnFraction) 
         lessons=_lessons(crowd.lessons),
         ordered=ordered,
         decide=decide if ordered else "label",
+        # Groups of regions exist only where somebody drew, so two thorough people would look as if one copied.
+        rings=not crowd.groups,
     )
 
 
