@@ -25,8 +25,6 @@ from tests.support.browser import browser, log_in_to_label_studio
 from tests.support.service import PASSWORD, Service
 from tests.support.waiting import eventually
 
-# Seconds for a pass that changes many scores: it pauses after each of them for twice as long as Label Studio took.
-PATIENCE = 300.0
 SCREENSHOTS = Path(__file__).parents[2] / ".screenshots"
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 
@@ -132,15 +130,15 @@ def test_gold_marked_on_a_task_changes_its_label_and_the_scores_of_its_annotator
     other = next(option for option in options if option != label)
     page.select_option("select[name=label]", other)
     page.click("text=Mark as gold")
-    page.wait_for_selector(f"#label-1:has-text('{other}')", timeout=1000 * PATIENCE)  # the page loads itself again
+    page.wait_for_selector(f"#label-1:has-text('{other}')", timeout=60_000)  # the page loads itself again
     assert "gold" in page.inner_text("#question-1")
-    eventually(shown.service.idle, PATIENCE)
+    eventually(shown.service.idle)
     assert scores() != before
     shown.screenshot("task")
     page = shown.open(f"/task/{task}")
     page.click("text=Remove gold")
-    page.wait_for_selector(f"#label-1:has-text('{label}')", timeout=1000 * PATIENCE)
-    eventually(shown.service.idle, PATIENCE)
+    page.wait_for_selector(f"#label-1:has-text('{label}')", timeout=60_000)
+    eventually(shown.service.idle)
     assert scores() == before
 
 
