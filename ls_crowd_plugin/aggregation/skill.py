@@ -232,8 +232,8 @@ class SkillModel:
         return logs
 
     def item_beliefs(self) -> tuple[Posterior, Floats]:
-        """The posterior of the labels, and [I] the posterior mean of D_i, both regardless of gold labels, whose influence
-        would reveal which tasks are gold."""
+        """The posterior of the labels, and [I] the posterior mean of D_i, both regardless of gold labels, whose
+        influence would reveal which tasks are gold."""
         logs = self.expected_logs()
         option, unchosen = np.empty(len(self.answers.option_item)), np.empty(len(self.answers.items))
         difficulty = np.empty(len(self.answers.items))
