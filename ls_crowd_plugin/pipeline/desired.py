@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -126,8 +125,8 @@ def _predict(
 def _basis(crowd: Crowd, task: int, annotators: Iterable[int]) -> str:
     """A digest of a task's own answers."""
     found = ((who, crowd.annotations.get((task, who))) for who in sorted(annotators))
-    answers = [[who, annotation and annotation.result] for who, annotation in found]
-    return hashlib.sha256(json.dumps(answers).encode()).hexdigest()
+    answers = [(who, annotation and annotation.result) for who, annotation in found]
+    return hashlib.sha256(repr(answers).encode()).hexdigest()
 
 
 def _less_certain(one: str | None, other: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
@@ -129,16 +129,19 @@ def _cost_of_import(predictions: int, tasks: int) -> float:
     return 1 + tasks / TASKS_PER_REQUEST + predictions / IMPORTED_PER_REQUEST
 
 
+_sorted_json: Callable[[object], str] = json.JSONEncoder(sort_keys=True).encode  # faster than `json.dumps`
+
+
 def content_digest(result: Sequence[Json], score: float | None) -> str:
     """The same for predictions that say the same in all that we write, metadata too."""
     items = [{name: item[name] for name in WRITTEN if name in item} for item in result]
-    return hashlib.sha256(json.dumps([items, rounded(score)], sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(_sorted_json([items, rounded(score)]).encode()).hexdigest()
 
 
 def labels_digest(result: Sequence[Json]) -> str:
     """The same for predictions with the same labels."""
-    items = sorted(json.dumps([item.get(name) for name in ("from_name", "value")], sort_keys=True) for item in result)
-    return hashlib.sha256(json.dumps(items).encode()).hexdigest()
+    items = sorted(_sorted_json([item.get(name) for name in ("from_name", "value")]) for item in result)
+    return hashlib.sha256(_sorted_json(items).encode()).hexdigest()
 
 
 def crowd_meta(result: object) -> Json:

@@ -32,7 +32,8 @@ from .usable import summarise
 from .write import Written, settings_to_change, write
 
 MAX_PLANS = 4  # in one pass, if requests are interrupted or tasks are deleted meanwhile
-RESULTS_SECONDS = 15.0  # how old the dashboard's results may get while one pass follows another
+FEW_WRITES = 20  # predictions that are written before the dashboard gets its results; it does not wait for more
+RESULTS_SECONDS = 30.0  # how old the dashboard's results may get while one pass follows another
 OUTAGE_PAUSE = 60.0  # longest pause before a retry when Label Studio failed
 
 
@@ -82,7 +83,7 @@ def _run(context: PassContext) -> Outcome:
     if context.flags.dry_run:
         return Outcome(Kind.DONE, report=report)
 
-    takes_long = context.flags.pace is Pace.SETTLE  # to write: the dashboard does not wait for it
+    takes_long = plan.size > FEW_WRITES and context.flags.pace is not Pace.AT_ONCE
     if takes_long:
         with context.timed("results"):
             _save_results(context, inputs, fit, summary)
