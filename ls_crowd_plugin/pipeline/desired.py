@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import floor, log10
 
@@ -31,9 +31,13 @@ class _TaskParts:
 
 
 def desired_predictions(
-    crowd: Crowd, fit: ProjectFit, annotator_scores: bool = True, texts: Texts | None = None
+    crowd: Crowd,
+    fit: ProjectFit,
+    annotator_scores: bool = True,
+    texts: Texts | None = None,
+    tasks: Collection[int] | None = None,
 ) -> list[DesiredPrediction]:
-    """One prediction per task with answers, blind to gold: a probe must look like any other task.
+    """One prediction per task with answers, of all or some tasks, blind to gold: a probe must look like any other task.
 
     `texts` are what annotators see, where they mark spans in it.
     """
@@ -42,6 +46,7 @@ def desired_predictions(
     return [
         _predict(task, parts, crowd, fit, scores, weights, (texts or {}).get(task, {}))
         for task, parts in sorted(_parts_by_task(crowd, fit).items())
+        if tasks is None or task in tasks
     ]
 
 

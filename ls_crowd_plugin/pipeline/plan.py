@@ -158,6 +158,7 @@ def make_plan(
     *,
     tasks: int = 0,
     shown_version: str = "",
+    ours: Collection[str] = (),
     taken: Collection[str] = (),
     may_replace: bool = True,
 ) -> Plan:
@@ -165,9 +166,10 @@ def make_plan(
 
     It may end with any existing version of ours (the one that is shown, if that is as good as another) or, if it
     `may_replace` them, with a new one that replaces them all. A replacement that was interrupted is thus completed by
-    continuing it. Names of versions in `taken` are somebody else's.
+    continuing it. `ours` are names of our versions, which may have more predictions than are listed here; names in
+    `taken` are somebody else's.
     """
-    by_version: dict[str, list[ExistingPrediction]] = {}
+    by_version: dict[str, list[ExistingPrediction]] = {version: [] for version in ours}
     for prediction in sorted(existing, key=lambda one: one.id):
         by_version.setdefault(prediction.version, []).append(prediction)
     versions = sorted(by_version, key=lambda name: (name != shown_version, name))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -33,7 +33,7 @@ from .write import Written, settings_to_change, write
 
 MAX_PLANS = 4  # in one pass, if requests are interrupted or tasks are deleted meanwhile
 FEW_WRITES = 20  # predictions that are written before the dashboard gets its results; it does not wait for more
-RESULTS_SECONDS = 30.0  # how old the dashboard's results may get while one pass follows another
+REST_SECONDS = 30.0  # how long all but answered tasks can wait while one pass follows another
 OUTAGE_PAUSE = 60.0  # longest pause before a retry when Label Studio failed
 
 
@@ -75,8 +75,9 @@ def _run(context: PassContext) -> Outcome:
             return _clear(context, facts, inputs, standing)
         fit = _fit(context, inputs)
     with context.timed("plan"):
-        desired = _desired(context, inputs, fit)
-        plan, standing = plan_writes(context, facts, desired, standing)
+        only = pulled.tasks if _rest_can_wait(context, standing) else None
+        desired = _desired(context, inputs, fit, only)
+        plan, standing = plan_writes(context, facts, desired, standing, only)
         summary = _summary(inputs, fit)
     _, warning = settings_to_change(facts, context.flags.take_over, plan.version, standing.versions)
     report = _report(context, pulled, plan, summary, [*standing.warnings, warning])
@@ -88,15 +89,14 @@ def _run(context: PassContext) -> Outcome:
         with context.timed("results"):
             _save_results(context, inputs, fit, summary)
     with context.timed("write"):
-        written, plan = _write(context, facts, desired, plan, standing)
+        written, plan = _write(context, facts, desired, plan, standing, only)
     with context.timed("results"):
         if written.ended_by is not None and written.ended_by.kind == Kind.STOPPED:
             raise written.ended_by
-        is_stored = takes_long or not _results_can_wait(context)
-        if is_stored and not takes_long:
+        if only is None and not takes_long:
             _save_results(context, inputs, fit, summary)
         if not written.refused:
-            covered = current if is_stored and written.ended_by is None else ""  # the next pass has to do the rest
+            covered = current if only is None and written.ended_by is None else ""  # the next pass has to do the rest
             last = LastPass(covered, plan.version, summary, standing.verified_at, not plan.deferred)
             with context.transaction() as connection:
                 save_last_pass(connection, context.project, last)
@@ -125,8 +125,19 @@ def _fit(context: PassContext, inputs: Inputs) -> ProjectFit:
     )
 
 
-def _desired(context: PassContext, inputs: Inputs, fit: ProjectFit) -> list[DesiredPrediction]:
-    predictions = desired_predictions(inputs.crowd, fit, context.recipe.annotator_scores, inputs.texts)
+def _rest_can_wait(context: PassContext, standing: Standing) -> bool:
+    """Whether the next pass, which is due already, can do all but the answered tasks: people wait for these first."""
+    if context.flags.pace is not Pace.LIVE or standing.found is not None or not context.is_superseded():
+        return False
+    with context.store.data.connect() as connection:
+        return get_results_age(connection, context.project) < REST_SECONDS
+
+
+def _desired(
+    context: PassContext, inputs: Inputs, fit: ProjectFit, tasks: Collection[int] | None
+) -> list[DesiredPrediction]:
+    """What the predictions should say, on all tasks or some."""
+    predictions = desired_predictions(inputs.crowd, fit, context.recipe.annotator_scores, inputs.texts, tasks)
     return [prediction for prediction in predictions if inputs.is_complete(prediction.task)]
 
 
@@ -155,10 +166,11 @@ def _write(
     desired: Sequence[DesiredPrediction],
     plan: Plan,
     standing: Standing,
+    tasks: Collection[int] | None = None,
 ) -> tuple[Written, Plan]:
     """Carry out the plan; where it is interrupted, or tasks have been deleted, make a new one from what exists.
 
-    Returns what was written, and the last plan.
+    `tasks` as for `plan_writes`. Returns what was written, and the last plan.
     """
     if plan.is_empty:
         return Written(), plan
@@ -172,7 +184,7 @@ def _write(
         if not plans_left or not written.needs_new_plan:
             raise written.error
         desired = [prediction for prediction in desired if prediction.task not in written.tasks_gone]
-        plan, standing = plan_writes(context, facts, desired, read_standing(context, frozenset(), None))
+        plan, standing = plan_writes(context, facts, desired, read_standing(context, frozenset(), None), tasks)
         written = written.with_missing({prediction.task for prediction in plan.create})
     end_writing(context, plan, standing, written)
     return written, plan
@@ -218,14 +230,6 @@ def _with_task_meta(context: PassContext, report: PassReport, standing: Standing
         touched = report.pulled.tasks if standing.found is None else None
         copied = copy_task_meta(context, report.pulled.facts, {*standing.versions, report.plan.version}, touched)
         return replace(report, copied=copied)
-
-
-def _results_can_wait(context: PassContext) -> bool:
-    """Whether the next pass, which is due already, can store what the dashboard shows: people wait for labels first."""
-    if context.flags.pace is not Pace.LIVE or not context.is_superseded():
-        return False
-    with context.store.data.connect() as connection:
-        return get_results_age(connection, context.project) < RESULTS_SECONDS
 
 
 def _save_results(context: PassContext, inputs: Inputs, fit: ProjectFit, summary: ProjectSummary) -> None:

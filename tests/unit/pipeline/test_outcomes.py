@@ -249,7 +249,7 @@ class TestResults:
     def test_do_not_wait_if_they_are_old_or_a_person_waits(
         self, flags: RunFlags, seconds: float, memory_store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(project_pass, "RESULTS_SECONDS", seconds)
+        monkeypatch.setattr(project_pass, "REST_SECONDS", seconds)
         studio = agreed_studio(FEW)
         pass_over(studio, memory_store)
         change_minds(studio, FEW[0])
