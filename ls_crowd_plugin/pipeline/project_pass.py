@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -13,7 +14,7 @@ from ..labelstudio import ProjectFacts
 from ..labelstudio.validation import explain_rejection
 from ..records import ProjectSummary
 from ..store.passes import LastPass, get_last_pass, save_last_pass
-from ..store.results import forget_results, get_results_age, save_results
+from ..store.results import forget_results, get_results_time, save_results
 from ..store.users import read_names, save_users
 from .annotator_records import annotator_records
 from .context import Pace, PassContext
@@ -130,7 +131,7 @@ def _rest_can_wait(context: PassContext, standing: Standing) -> bool:
     if context.flags.pace is not Pace.LIVE or standing.found is not None or not context.is_superseded():
         return False
     with context.store.data.connect() as connection:
-        return get_results_age(connection, context.project) < REST_SECONDS
+        return time.time() - get_results_time(connection, context.project) < REST_SECONDS
 
 
 def _desired(
