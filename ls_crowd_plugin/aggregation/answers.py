@@ -123,10 +123,6 @@ class Answers:
         correct = np.bincount(self.answer_annotator[gold == self.answer_option], minlength=len(self.annotators))
         return answered, correct
 
-    def sum_options(self, values: Floats) -> Floats:
-        """[I, …] the sum of values [O, …] over the options of each item."""
-        return np.add.reduceat(values, self.option_start, axis=0)
-
     def option_label(self, option: int) -> Label:
         return self.choices[self.option_choice[option]]
 
