@@ -7,6 +7,8 @@ from scipy import sparse
 
 from .types import Flags, Floats, Integers, Positions
 
+SAFE = 300.0  # exp of log scores up to this size, and sums, products and quotients of two such numbers, are in range
+
 
 def group_sums(group: Integers | Positions, values: Floats | Flags, groups: int) -> Floats:
     """Sum the values of each group; returns [groups]."""

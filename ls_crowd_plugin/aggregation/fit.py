@@ -10,11 +10,11 @@ import numpy as np
 from scipy.special import ndtri
 
 from .answers import Answers
+from .arrays import SAFE
 from .em import Convergence
 from .types import FitProgress, Floats
 
 SAME = 1e-9  # probabilities closer than this are tied
-SAFE = 300.0  # exp of log scores up to this size, and sums and quotients of such numbers, are in range
 
 
 class Posterior(NamedTuple):

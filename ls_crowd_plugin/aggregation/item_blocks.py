@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from .answers import Answers
-from .fit import SAFE
+from .arrays import SAFE
 from .types import Floats, Integers, Positions
 
 BLOCK_NUMBERS = 40_000  # options times nodes in a block of items: a few arrays of this size stay in the cache
