@@ -95,6 +95,13 @@ class Answers:
         return np.bincount(self.answer_annotator, minlength=len(self.annotators))
 
     @cached_property
+    def annotators_per_question(self) -> Positions:
+        """[Q] how many people answered each question."""
+        answered = np.zeros((len(self.questions), len(self.annotators)), bool)
+        answered[self.item_question[self.answer_item], self.answer_annotator] = True
+        return np.asarray(answered.sum(1))
+
+    @cached_property
     def is_comparable(self) -> Flags:
         """[n] whether the answer can be compared with something: the item has several labels, and another person's
         answer or a gold label. Other answers say nothing about their annotators."""

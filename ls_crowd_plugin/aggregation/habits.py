@@ -91,9 +91,7 @@ def habits_fit_in_memory(answers: Answers, grades: int) -> bool:
 def table_size(answers: Answers, grades: int) -> float:
     """How many numbers the annotators' tables hold."""
     labels = np.diff(answers.choice_start).astype(float)
-    answered = np.zeros((len(labels), len(answers.annotators)), bool)
-    answered[answers.item_question[answers.answer_item], answers.answer_annotator] = True
-    return float((answered.sum(1) * labels**2 * grades).sum())
+    return float(answers.annotators_per_question @ labels**2) * grades
 
 
 class HabitsModel:
