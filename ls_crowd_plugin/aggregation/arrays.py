@@ -29,7 +29,8 @@ def order_by(major: Integers, minor: Integers, minors: int) -> Positions:
 
     Majors that ascend already, as they often do, are sorted in pieces that stay in the processor's cache.
     """
-    order, starts = np.empty(len(major), np.int64), np.zeros(1, np.int64)
+    order: Positions = np.empty(len(major), np.int64)
+    starts: Positions = np.zeros(1, np.int64)
     if (major[1:] >= major[:-1]).all():
         size = max(PIECE, minors)  # so that counting the minors of all pieces stays linear
         starts = np.unique(np.searchsorted(major, major[::size]))  # where a major begins

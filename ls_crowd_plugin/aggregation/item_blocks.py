@@ -23,15 +23,11 @@ BLOCK_PER_ANNOTATOR = 2  # but at least this many options for each annotator, wh
 
 
 class Logs(NamedTuple):
-    """What an answer says at every node, expected over the beliefs about its author: [J·L, G] each."""
+    """What an answer says at every node, expected over the beliefs about its author."""
 
-    lead: Floats  # E[log hit − log miss]
-    miss: Floats  # E[log miss]
-
-    @property
-    def largest(self) -> float:
-        """The largest size of any of these numbers."""
-        return max(float(np.abs(logs).max(initial=0.0)) for logs in self)
+    lead: Floats  # [J·L, G] E[log hit − log miss]
+    miss: Floats  # [J·L, G] E[log miss]
+    largest: float  # the largest size of any of these numbers
 
 
 class Cells(NamedTuple):
@@ -71,7 +67,7 @@ class ItemBlock:
     def posterior(self, logs: Logs, gold: bool = True) -> Cells:
         """The posterior of the block's items.
 
-        The weight of a label is the product of hit / miss over the answers that name it, which is one if nobody does.
+        The weight of a label at a node is the product of hit / miss over the answers that name it: one if nobody does.
         The weight of a node is its prior, times the product of miss over all answers, times the sum of these weights.
         """
         lead, base = self.given @ logs.lead, self.answered @ logs.miss  # [O, G], [I, G]
@@ -81,23 +77,31 @@ class ItemBlock:
             known = lead[self.gold_options]
             lead[self.excluded] = -np.inf
             lead[self.gold_options], count = known, self.unchosen_allowed
-        shift, unchosen = np.zeros(len(base)), np.ones((1, 1))
-        if self.most_answers * logs.largest > SAFE:  # divide all weights by the largest, so that exp stays in range
-            top = np.maximum.reduceat(lead, self.option_start, axis=0)
-            top = np.where(count > 0, np.maximum(top, 0.0), top)
-            lead -= top[self.option_item]
-            base += top
-            shift, unchosen = base.max(1), np.exp(np.minimum(-top, 0.0))
-            base -= shift[:, None]
+        is_safe = self.most_answers * logs.largest < SAFE
+        unchosen, shift = (np.ones((1, 1)), np.zeros(1)) if is_safe else self._take_out_largest(lead, base, count)
         weight: Floats = np.exp(lead, out=lead)
-        total = self.belongs @ weight + count * unchosen
+        total = self.belongs @ weight + count * unchosen  # [I, G]
         node: Floats = np.exp(base, out=base)
         node *= total
         sums = node @ np.ones(node.shape[1])  # faster than node.sum(1), whose rows are short
         node /= sums[:, None]
-        each = node / total
+        each = node / total  # [I, G] P(label, node) of a label of weight one
         weight *= each[self.option_item]
         return Cells(weight, each * unchosen, node, np.log(sums) + shift - self.log_labels)
+
+    def _take_out_largest(self, lead: Floats, base: Floats, count: Floats) -> tuple[Floats, Floats]:
+        """Divide the weights of labels, then those of nodes, by the largest of the item, so that exp stays in range.
+
+        Changes their logs `lead` [O, G] and `base` [I, G]; `count` [I, 1] labels of weight one are not options. Returns
+        what those weigh now [I, G], and the log of what the item was divided by [I].
+        """
+        top = np.maximum.reduceat(lead, self.option_start, axis=0)
+        top = np.where(count > 0, np.maximum(top, 0.0), top)
+        lead -= top[self.option_item]
+        base += top
+        shift = base.max(1)
+        base -= shift[:, None]
+        return np.exp(np.minimum(-top, 0.0)), shift
 
     def count_answers(self, option: Floats, node: Floats) -> Floats:
         """[J·L, 2G] expected right and wrong answers; `option` [O, G] and `node` [I, G] as in `Cells`."""

@@ -229,8 +229,8 @@ class SkillModel:
         """What every annotator's answers say, for every number of labels."""
         nodes = len(self.nodes)
         logs = (self.belief @ self.log_tables.T).reshape(-1, 2 * nodes)
-        hit, miss = logs[:, :nodes], np.ascontiguousarray(logs[:, nodes:])
-        return Logs(hit - miss, miss)
+        lead, miss = logs[:, :nodes] - logs[:, nodes:], logs[:, nodes:].copy()
+        return Logs(lead, miss, float(max(np.abs(lead).max(), np.abs(miss).max())))
 
     def item_beliefs(self) -> tuple[Posterior, Floats]:
         """The posterior of the labels, and [I] the posterior mean of D_i, both regardless of gold labels, whose
