@@ -34,7 +34,7 @@ from .write import Written, settings_to_change, write
 
 MAX_PLANS = 4  # in one pass, if requests are interrupted or tasks are deleted meanwhile
 FEW_WRITES = 20  # predictions that are written before the dashboard gets its results; it does not wait for more
-REST_SECONDS = 30.0  # how long all but answered tasks can wait while one pass follows another
+REST_SECONDS = 60.0  # how long all but answered tasks can wait while one pass follows another
 OUTAGE_PAUSE = 60.0  # longest pause before a retry when Label Studio failed
 
 
@@ -85,7 +85,7 @@ def _run(context: PassContext) -> Outcome:
     if context.flags.dry_run:
         return Outcome(Kind.DONE, report=report)
 
-    takes_long = plan.size > FEW_WRITES and context.flags.pace is not Pace.AT_ONCE
+    takes_long = only is None and plan.size > FEW_WRITES and context.flags.pace is not Pace.AT_ONCE
     if takes_long:
         with context.timed("results"):
             _save_results(context, inputs, fit, summary)
@@ -94,10 +94,11 @@ def _run(context: PassContext) -> Outcome:
     with context.timed("results"):
         if written.ended_by is not None and written.ended_by.kind == Kind.STOPPED:
             raise written.ended_by
-        if only is None and not takes_long:
+        is_complete = takes_long or (only is None and not _rest_can_wait(context, standing))
+        if is_complete and not takes_long:
             _save_results(context, inputs, fit, summary)
         if not written.refused:
-            covered = current if only is None and written.ended_by is None else ""  # the next pass has to do the rest
+            covered = current if is_complete and written.ended_by is None else ""  # the next pass has to do the rest
             last = LastPass(covered, plan.version, summary, standing.verified_at, not plan.deferred)
             with context.transaction() as connection:
                 save_last_pass(connection, context.project, last)
