@@ -95,6 +95,13 @@ class Answers:
         return np.bincount(self.answer_annotator, minlength=len(self.annotators))
 
     @cached_property
+    def annotators_per_question(self) -> Positions:
+        """[Q] how many people answered each question."""
+        answered = np.zeros((len(self.questions), len(self.annotators)), bool)
+        answered[self.item_question[self.answer_item], self.answer_annotator] = True
+        return np.asarray(answered.sum(1))
+
+    @cached_property
     def is_comparable(self) -> Flags:
         """[n] whether the answer can be compared with something: the item has several labels, and another person's
         answer or a gold label. Other answers say nothing about their annotators."""
@@ -122,10 +129,6 @@ class Answers:
         answered = np.bincount(self.answer_annotator[gold >= 0], minlength=len(self.annotators))
         correct = np.bincount(self.answer_annotator[gold == self.answer_option], minlength=len(self.annotators))
         return answered, correct
-
-    def sum_options(self, values: Floats) -> Floats:
-        """[I, …] the sum of values [O, …] over the options of each item."""
-        return np.add.reduceat(values, self.option_start, axis=0)
 
     def option_label(self, option: int) -> Label:
         return self.choices[self.option_choice[option]]

@@ -73,13 +73,15 @@ class Consensus:
         choices = answers.choices_of(item)
         gold = answers.gold_option[item]
         if gold >= 0 and not lift_gold:
-            values = np.zeros(len(choices))
+            values = [0.0] * len(choices)
             values[answers.option_choice[gold] - choices.start] = 1.0
         else:
-            values = np.full(len(choices), self._posterior.unchosen[item])
+            values = [float(self._posterior.unchosen[item])] * len(choices)
             options = answers.options_of(item)
-            values[answers.option_choice[options] - choices.start] = self._posterior.options[options]
-        return dict(zip(answers.choices[choices.start : choices.stop], values.tolist(), strict=True))
+            given = answers.option_choice[options].tolist()
+            for choice, p in zip(given, self._posterior.options[options].tolist(), strict=True):
+                values[choice - choices.start] = p
+        return dict(zip(answers.choices[choices.start : choices.stop], values, strict=True))
 
     def parts(
         self, task: Id, lift_gold: bool = False, labels: Sequence[Label] | None = None
@@ -97,11 +99,11 @@ class Consensus:
             known = answers.choices[answers.option_choice[gold]]
             return [(GOLD, {label: float(label == known) for label in labels})]
         options = answers.options_of(item)
-        named = enumerate(answers.option_choice[options].tolist(), options.start)
-        option = {answers.choices[choice]: position for position, choice in named}
+        given = [answers.choices[choice] for choice in answers.option_choice[options].tolist()]
         parts = []
         for name, (values, unchosen) in self._parts.items():
-            points = {label: float(values[option[label]] if label in option else unchosen[item]) for label in labels}
+            value, other = dict(zip(given, values[options].tolist(), strict=True)), float(unchosen[item])
+            points = {label: value.get(label, other) for label in labels}
             if any(points.values()):
                 parts.append((name, points))
         return parts

@@ -39,7 +39,7 @@ def encode_answers(
     _check_choices(rows, row_choice, items, row_item)
 
     n = rows.answers
-    answer_item, answer_annotator, kept = _last_answers(row_item[:n], rows.annotator, len(items), len(rows.annotators))
+    answer_item, answer_annotator, kept = _last_answers(row_item[:n], rows.annotator, len(rows.annotators))
     option_item, option_choice, answer_option, gold_option = _options(
         answer_item, row_choice[:n][kept], row_item[n:], row_choice[n:], len(items), len(choices.labels)
     )
@@ -240,11 +240,9 @@ def _check_choices(rows: _Rows, row_choice: Integers, items: list[Id], row_item:
         raise UnusableInput(f"{place} is {label!r}, which is not in the label set; correct it or extend the label set.")
 
 
-def _last_answers(
-    item: Integers, annotator: Integers, items: int, annotators: int
-) -> tuple[Integers, Integers, Positions]:
+def _last_answers(item: Integers, annotator: Integers, annotators: int) -> tuple[Integers, Integers, Positions]:
     """Sort answers by item and annotator and keep the last of each pair: item, annotator, row it came from."""
-    order = order_by(item, annotator, items, annotators)
+    order = order_by(item, annotator, annotators)
     item, annotator = item[order], annotator[order]
     same_as_next = (item[:-1] == item[1:]) & (annotator[:-1] == annotator[1:])
     if same_as_next.any():
@@ -264,7 +262,7 @@ def _options(
     """The distinct (item, choice) pairs of answers and gold, in order: item [O] and choice [O] of each option, the
     option of each answer [n], and the gold option of each item [I]."""
     item, choice = np.concatenate([answer_item, gold_item]), np.concatenate([answer_choice, gold_choice])
-    order = order_by(item, choice, items, choices)
+    order = order_by(item, choice, choices)
     item, choice = item[order], choice[order]
     is_new = np.append(True, (item[1:] != item[:-1]) | (choice[1:] != choice[:-1]))
     option = np.empty(len(order), np.int32)

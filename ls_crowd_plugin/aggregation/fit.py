@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
 from .answers import Answers
+from .arrays import SAFE
 from .em import Convergence
-from .types import FitProgress, Floats, Integers, Positions
+from .types import FitProgress, Floats
 
 SAME = 1e-9  # probabilities closer than this are tied
-SAFE = 300.0  # exp of log scores up to this size, and sums and quotients of such numbers, are in range
 
 
 class Posterior(NamedTuple):
@@ -128,37 +128,20 @@ class Fit:
         return Posterior(options, np.zeros(len(table.items)))
 
 
-class OptionTable(Protocol):
-    """What `normalise` needs to know about a table, or about a part of one."""
-
-    @property
-    def option_item(self) -> Integers: ...
-    @property
-    def option_start(self) -> Positions: ...
-    @property
-    def unchosen_count(self) -> Floats: ...
-    def sum_options(self, values: Floats) -> Floats: ...
-
-
-def normalise(answers: OptionTable, option: Floats, unchosen: Floats) -> tuple[Floats, Floats, Floats]:
+def normalise(answers: Answers, option: Floats, unchosen: Floats) -> tuple[Floats, Floats, Floats]:
     """Turn log scores into probabilities, item by item.
 
-    `option` [O] or [O, G] holds the log scores of the options, `unchosen` [I] or [I, 1] the log score of each label
-    that is not an option; the item has `answers.unchosen_count` of those. Returns the probabilities of both, and the
-    log of the sum they were divided by ([I] or [I, G]).
+    `option` [O] holds the log scores of the options, `unchosen` [I] the log score of each label that is not an option;
+    the item has `answers.unchosen_count` of those. Returns the probabilities of both, and [I] the log of the sum they
+    were divided by.
     """
-    count = answers.unchosen_count if option.ndim == 1 else answers.unchosen_count[:, None]
-    item = answers.option_item
-    if all(scores.min(initial=0.0) > -SAFE and scores.max(initial=0.0) < SAFE for scores in (option, unchosen)):
-        share, other = np.exp(option), np.where(count > 0, np.exp(unchosen), 0.0)
-        total = answers.sum_options(share) + count * other
-        share /= total[item]
-        return share, other / total, np.log(total)
-    top = np.maximum.reduceat(option, answers.option_start, axis=0)
-    top = np.maximum(top, np.where(count > 0, unchosen, -np.inf))
+    count, item, start = answers.unchosen_count, answers.option_item, answers.option_start
+    top: Floats = np.zeros(len(count))
+    if any(scores.min(initial=0.0) <= -SAFE or scores.max(initial=0.0) >= SAFE for scores in (option, unchosen)):
+        top = np.maximum(np.maximum.reduceat(option, start), np.where(count > 0, unchosen, -np.inf))
     share = np.exp(option - top[item])
-    other = np.where(count > 0, np.exp(np.minimum(unchosen - top, 0.0)), 0.0)
-    total = answers.sum_options(share) + count * other
+    other = np.exp(np.where(count > 0, unchosen - top, -np.inf))
+    total = np.add.reduceat(share, start) + count * other
     return share / total[item], other / total, top + np.log(total)
 
 

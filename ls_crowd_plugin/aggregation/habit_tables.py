@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.special import digamma, gammaln
 
 from .answers import Answers
+from .arrays import SAFE
 from .types import Floats, Integers
 
 CONTRARY, GUESSING = 2, 3  # kinds; careful is 0 and sloppy is 1
@@ -54,6 +55,7 @@ class QuestionTables:
         gold = answers.gold_option[self.items]
         gold_label = np.where(gold >= 0, answers.option_choice[gold] - answers.choice_start[question], -1)
         self.allowed = (gold_label[:, None] < 0) | (label_of_cell == gold_label[:, None])  # [items, Z]
+        self.has_gold = bool((gold >= 0).any())
         self.cell = self._initial_cells(share[self.options])  # [items, Z] q(grade and label)
 
         usage = np.asarray(self.given.sum(axis=0)).reshape(-1, labels).sum(axis=0) + 1.0
@@ -116,13 +118,13 @@ class QuestionTables:
         self.log_table = self._expected_log_table(kind[self.annotators])  # [J, K, Z]
         prior_cost = self._update_class_prior()
         self.score = self._score()
-        self.cell, total = _softmax(np.where(self.allowed, self.score, -np.inf))
+        self.cell, total = self._allowed_cells()
         seeds = SEED_STRENGTH * self.usage @ np.log(self.habit / self.usage) + self._typical_log_prior()
         return float(total.sum() - np.vdot(self.counts, self.log_table) - prior_cost + seeds)
 
     def _update_class_prior(self) -> float:
         """Update the log prior [Z] of the cells from their posterior; returns what it costs the objective."""
-        tasks = self.cell.sum(0)
+        tasks = np.ones(len(self.cell)) @ self.cell  # faster than self.cell.sum(0)
         cells = tasks + 1.0
         self.log_prior: Floats = digamma(cells) - digamma(cells.sum())
         return float(gammaln(cells.sum()) - gammaln(cells).sum() - gammaln(self.cells) + tasks @ self.log_prior)
@@ -143,11 +145,17 @@ class QuestionTables:
         self.habit_counts = self.counts.sum(2)
         self.log_table = self._expected_log_table(kind[self.annotators])
         self.score = self._score()
-        self.cell, _ = _softmax(np.where(self.allowed, self.score, -np.inf))
+        self.cell, _ = self._allowed_cells()
+
+    def _allowed_cells(self) -> tuple[Floats, Floats]:
+        """[items, Z] posterior of the cells by their scores, where gold has one label only; [items] log of its sum."""
+        return _softmax(np.where(self.allowed, self.score, -np.inf) if self.has_gold else self.score)
 
     def _score(self) -> Floats:
         """[items, Z] log probability of the answers to each item in each cell, and of the cell itself."""
-        return np.asarray(self.given @ self.log_table.reshape(-1, self.cells) + self.log_prior)
+        score: Floats = self.given @ self.log_table.reshape(-1, self.cells)
+        score += self.log_prior
+        return score
 
     def _expected_log_table(self, belongs: Floats) -> Floats:
         table = belongs[:, GUESSING, None, None] * self._expected_log_guess()
@@ -227,7 +235,9 @@ def _log_evidence(prior: Floats, counts: Floats) -> Floats:
 
 def _softmax(score: Floats) -> tuple[Floats, Floats]:
     """Turn rows of log scores into probabilities; also returns the log of what each row was divided by."""
-    top = score.max(1, keepdims=True)
-    share = np.exp(score - top)
-    total = share.sum(1, keepdims=True)
-    return share / total, (top + np.log(total))[:, 0]
+    is_safe = score.min(initial=0.0) > -SAFE and score.max(initial=0.0) < SAFE
+    top = np.zeros(len(score)) if is_safe else score.max(1)
+    share = np.exp(score if is_safe else score - top[:, None])
+    total = share @ np.ones(score.shape[1])  # faster than share.sum(1), whose rows are short
+    share /= total[:, None]
+    return share, top + np.log(total)

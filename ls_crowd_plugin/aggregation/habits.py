@@ -21,9 +21,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import logsumexp
 
 from .answers import Answers
+from .arrays import log_sum_exp
 from .em import run_em
 from .fit import Fit, Posterior, Votes, vote_shares, with_newcomers
 from .habit_tables import CONTRARY, LearnedTables, QuestionTables
@@ -90,9 +90,7 @@ def habits_fit_in_memory(answers: Answers, grades: int) -> bool:
 def table_size(answers: Answers, grades: int) -> float:
     """How many numbers the annotators' tables hold."""
     labels = np.diff(answers.choice_start).astype(float)
-    answered = np.zeros((len(labels), len(answers.annotators)), bool)
-    answered[answers.item_question[answers.answer_item], answers.answer_annotator] = True
-    return float((answered.sum(1) * labels**2 * grades).sum())
+    return float(answers.annotators_per_question @ labels**2) * grades
 
 
 class HabitsModel:
@@ -120,7 +118,7 @@ class HabitsModel:
             question.count_answers()
             question.update_typical_tables(self.kind)
             evidence[question.annotators] += question.kind_evidence()
-        total = logsumexp(evidence, axis=1)
+        total = log_sum_exp(evidence)
         self.kind = np.exp(evidence - total[:, None])
         prior_cost = KIND_PRIOR @ np.log(self.prior / (KIND_PRIOR / KIND_PRIOR.sum()))
         self.kind_objective = float(total.sum() + prior_cost)

@@ -26,7 +26,7 @@ from .answers import Answers
 from .arrays import group_sums, log_sum_exp
 from .em import run_em
 from .fit import Fit, Posterior, Votes, initial_difficulty, vote_shares, with_newcomers
-from .item_blocks import divide_items
+from .item_blocks import Logs, divide_items
 from .types import FitProgress, Floats, Integers, Positions
 
 NODES = {0.0: 1, 1.0: 7, 2.0: 25, 4.0: 51}  # spread of the difficulty → number of nodes
@@ -159,7 +159,8 @@ class SkillModel:
             guess = initial_difficulty(self.answers, share)
             counts = self._no_counts()
             for block in self.blocks:
-                counts += block.count_answers(share[block.options][:, None], self.initial_nodes(guess[block.items]))
+                node = self.initial_nodes(guess[block.items])
+                counts += block.count_answers(share[block.options][:, None] * node[block.option_item], node)
             self._counts = counts.reshape(len(self.belief), -1)
         return self._counts
 
@@ -195,7 +196,7 @@ class SkillModel:
         counts, evidence = self._no_counts(), 0.0
         for block in self.blocks:
             cells = block.posterior(logs)
-            counts += block.count_answers(cells.share, cells.node)
+            counts += block.count_answers(cells.option, cells.node)
             evidence += float(cells.evidence.sum())
         self._counts = counts.reshape(len(self.belief), -1)
         divergence = self.negative_entropy - self.belief.sum(0) @ self.log_prior
@@ -223,12 +224,12 @@ class SkillModel:
             log_prior[same] += np.log(count / intentions.sum()) - log_sum_exp(log_prior[same][None])[0]
         return log_prior
 
-    def expected_logs(self) -> Floats:
-        """[J·L, 2G] E[log hit − log miss], then E[log miss], of every annotator for every number of labels."""
+    def expected_logs(self) -> Logs:
+        """What every annotator's answers say, for every number of labels."""
         nodes = len(self.nodes)
-        logs: Floats = (self.belief @ self.log_tables.T).reshape(-1, 2 * nodes)
-        logs[:, :nodes] -= logs[:, nodes:]
-        return logs
+        logs = (self.belief @ self.log_tables.T).reshape(-1, 2 * nodes)
+        lead, miss = logs[:, :nodes] - logs[:, nodes:], logs[:, nodes:].copy()
+        return Logs(lead, miss, float(max(np.abs(lead).max(), np.abs(miss).max())))
 
     def item_beliefs(self) -> tuple[Posterior, Floats]:
         """The posterior of the labels, and [I] the posterior mean of D_i, both regardless of gold labels, whose
@@ -238,8 +239,8 @@ class SkillModel:
         difficulty = np.empty(len(self.answers.items))
         for block in self.blocks:
             cells = block.posterior(logs, gold=False)
-            option[block.options] = (cells.share * cells.node[block.option_item]).sum(1)
-            unchosen[block.items] = (cells.unchosen * cells.node).sum(1)
+            option[block.options] = cells.option.sum(1)
+            unchosen[block.items] = np.where(block.unchosen_count[:, 0] > 0, cells.unchosen.sum(1), 0.0)
             difficulty[block.items] = cells.node @ self.nodes
         return Posterior(option, unchosen), difficulty
 
@@ -260,7 +261,7 @@ class SkillModel:
 
     def weight(self) -> Floats:
         """[J] nats that one answer adds to the label it names, averaged over the difficulties of tasks."""
-        lead = self.expected_logs()[:, : len(self.nodes)]
+        lead = self.expected_logs().lead
         weight = (lead @ np.exp(self.log_node)).reshape(self.answered.shape)
         return np.asarray((weight * self.answered).sum(1) / np.maximum(self.answered.sum(1), 1))
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import floor, log10
 
@@ -32,9 +31,13 @@ class _TaskParts:
 
 
 def desired_predictions(
-    crowd: Crowd, fit: ProjectFit, annotator_scores: bool = True, texts: Texts | None = None
+    crowd: Crowd,
+    fit: ProjectFit,
+    annotator_scores: bool = True,
+    texts: Texts | None = None,
+    tasks: Collection[int] | None = None,
 ) -> list[DesiredPrediction]:
-    """One prediction per task with answers, blind to gold: a probe must look like any other task.
+    """One prediction per task with answers, of all or some tasks, blind to gold: a probe must look like any other task.
 
     `texts` are what annotators see, where they mark spans in it.
     """
@@ -43,6 +46,7 @@ def desired_predictions(
     return [
         _predict(task, parts, crowd, fit, scores, weights, (texts or {}).get(task, {}))
         for task, parts in sorted(_parts_by_task(crowd, fit).items())
+        if tasks is None or task in tasks
     ]
 
 
@@ -126,8 +130,8 @@ def _predict(
 def _basis(crowd: Crowd, task: int, annotators: Iterable[int]) -> str:
     """A digest of a task's own answers."""
     found = ((who, crowd.annotations.get((task, who))) for who in sorted(annotators))
-    answers = [[who, annotation and annotation.result] for who, annotation in found]
-    return hashlib.sha256(json.dumps(answers).encode()).hexdigest()
+    answers = [(who, annotation and annotation.result) for who, annotation in found]
+    return hashlib.sha256(repr(answers).encode()).hexdigest()
 
 
 def _less_certain(one: str | None, other: str) -> str:

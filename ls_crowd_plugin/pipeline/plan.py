@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
@@ -129,16 +129,19 @@ def _cost_of_import(predictions: int, tasks: int) -> float:
     return 1 + tasks / TASKS_PER_REQUEST + predictions / IMPORTED_PER_REQUEST
 
 
+_sorted_json: Callable[[object], str] = json.JSONEncoder(sort_keys=True).encode  # faster than `json.dumps`
+
+
 def content_digest(result: Sequence[Json], score: float | None) -> str:
     """The same for predictions that say the same in all that we write, metadata too."""
     items = [{name: item[name] for name in WRITTEN if name in item} for item in result]
-    return hashlib.sha256(json.dumps([items, rounded(score)], sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(_sorted_json([items, rounded(score)]).encode()).hexdigest()
 
 
 def labels_digest(result: Sequence[Json]) -> str:
     """The same for predictions with the same labels."""
-    items = sorted(json.dumps([item.get(name) for name in ("from_name", "value")], sort_keys=True) for item in result)
-    return hashlib.sha256(json.dumps(items).encode()).hexdigest()
+    items = sorted(_sorted_json([item.get(name) for name in ("from_name", "value")]) for item in result)
+    return hashlib.sha256(_sorted_json(items).encode()).hexdigest()
 
 
 def crowd_meta(result: object) -> Json:
@@ -155,6 +158,7 @@ def make_plan(
     *,
     tasks: int = 0,
     shown_version: str = "",
+    ours: Collection[str] = (),
     taken: Collection[str] = (),
     may_replace: bool = True,
 ) -> Plan:
@@ -162,9 +166,10 @@ def make_plan(
 
     It may end with any existing version of ours (the one that is shown, if that is as good as another) or, if it
     `may_replace` them, with a new one that replaces them all. A replacement that was interrupted is thus completed by
-    continuing it. Names of versions in `taken` are somebody else's.
+    continuing it. `ours` are names of our versions, which may have more predictions than are listed here; names in
+    `taken` are somebody else's.
     """
-    by_version: dict[str, list[ExistingPrediction]] = {}
+    by_version: dict[str, list[ExistingPrediction]] = {version: [] for version in ours}
     for prediction in sorted(existing, key=lambda one: one.id):
         by_version.setdefault(prediction.version, []).append(prediction)
     versions = sorted(by_version, key=lambda name: (name != shown_version, name))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -13,7 +14,7 @@ from ..labelstudio import ProjectFacts
 from ..labelstudio.validation import explain_rejection
 from ..records import ProjectSummary
 from ..store.passes import LastPass, get_last_pass, save_last_pass
-from ..store.results import forget_results, get_results_age, save_results
+from ..store.results import forget_results, get_results_time, save_results
 from ..store.users import read_names, save_users
 from .annotator_records import annotator_records
 from .context import Pace, PassContext
@@ -32,7 +33,8 @@ from .usable import summarise
 from .write import Written, settings_to_change, write
 
 MAX_PLANS = 4  # in one pass, if requests are interrupted or tasks are deleted meanwhile
-RESULTS_SECONDS = 15.0  # how old the dashboard's results may get while one pass follows another
+FEW_WRITES = 20  # predictions that are written before the dashboard gets its results; it does not wait for more
+REST_SECONDS = 60.0  # how long all but answered tasks can wait while one pass follows another
 OUTAGE_PAUSE = 60.0  # longest pause before a retry when Label Studio failed
 
 
@@ -74,28 +76,29 @@ def _run(context: PassContext) -> Outcome:
             return _clear(context, facts, inputs, standing)
         fit = _fit(context, inputs)
     with context.timed("plan"):
-        desired = _desired(context, inputs, fit)
-        plan, standing = plan_writes(context, facts, desired, standing)
+        only = pulled.tasks if _rest_can_wait(context, standing) else None
+        desired = _desired(context, inputs, fit, only)
+        plan, standing = plan_writes(context, facts, desired, standing, only)
         summary = _summary(inputs, fit)
     _, warning = settings_to_change(facts, context.flags.take_over, plan.version, standing.versions)
     report = _report(context, pulled, plan, summary, [*standing.warnings, warning])
     if context.flags.dry_run:
         return Outcome(Kind.DONE, report=report)
 
-    takes_long = context.flags.pace is Pace.SETTLE  # to write: the dashboard does not wait for it
+    takes_long = only is None and plan.size > FEW_WRITES and context.flags.pace is not Pace.AT_ONCE
     if takes_long:
         with context.timed("results"):
             _save_results(context, inputs, fit, summary)
     with context.timed("write"):
-        written, plan = _write(context, facts, desired, plan, standing)
+        written, plan = _write(context, facts, desired, plan, standing, only)
     with context.timed("results"):
         if written.ended_by is not None and written.ended_by.kind == Kind.STOPPED:
             raise written.ended_by
-        is_stored = takes_long or not _results_can_wait(context)
-        if is_stored and not takes_long:
+        is_complete = takes_long or (only is None and not _rest_can_wait(context, standing))
+        if is_complete and not takes_long:
             _save_results(context, inputs, fit, summary)
         if not written.refused:
-            covered = current if is_stored and written.ended_by is None else ""  # the next pass has to do the rest
+            covered = current if is_complete and written.ended_by is None else ""  # the next pass has to do the rest
             last = LastPass(covered, plan.version, summary, standing.verified_at, not plan.deferred)
             with context.transaction() as connection:
                 save_last_pass(connection, context.project, last)
@@ -124,8 +127,19 @@ def _fit(context: PassContext, inputs: Inputs) -> ProjectFit:
     )
 
 
-def _desired(context: PassContext, inputs: Inputs, fit: ProjectFit) -> list[DesiredPrediction]:
-    predictions = desired_predictions(inputs.crowd, fit, context.recipe.annotator_scores, inputs.texts)
+def _rest_can_wait(context: PassContext, standing: Standing) -> bool:
+    """Whether the next pass, which is due already, can do all but the answered tasks: people wait for these first."""
+    if context.flags.pace is not Pace.LIVE or standing.found is not None or not context.is_superseded():
+        return False
+    with context.store.data.connect() as connection:
+        return time.time() - get_results_time(connection, context.project) < REST_SECONDS
+
+
+def _desired(
+    context: PassContext, inputs: Inputs, fit: ProjectFit, tasks: Collection[int] | None
+) -> list[DesiredPrediction]:
+    """What the predictions should say, on all tasks or some."""
+    predictions = desired_predictions(inputs.crowd, fit, context.recipe.annotator_scores, inputs.texts, tasks)
     return [prediction for prediction in predictions if inputs.is_complete(prediction.task)]
 
 
@@ -154,10 +168,11 @@ def _write(
     desired: Sequence[DesiredPrediction],
     plan: Plan,
     standing: Standing,
+    tasks: Collection[int] | None = None,
 ) -> tuple[Written, Plan]:
     """Carry out the plan; where it is interrupted, or tasks have been deleted, make a new one from what exists.
 
-    Returns what was written, and the last plan.
+    `tasks` as for `plan_writes`. Returns what was written, and the last plan.
     """
     if plan.is_empty:
         return Written(), plan
@@ -171,7 +186,7 @@ def _write(
         if not plans_left or not written.needs_new_plan:
             raise written.error
         desired = [prediction for prediction in desired if prediction.task not in written.tasks_gone]
-        plan, standing = plan_writes(context, facts, desired, read_standing(context, frozenset(), None))
+        plan, standing = plan_writes(context, facts, desired, read_standing(context, frozenset(), None), tasks)
         written = written.with_missing({prediction.task for prediction in plan.create})
     end_writing(context, plan, standing, written)
     return written, plan
@@ -217,14 +232,6 @@ def _with_task_meta(context: PassContext, report: PassReport, standing: Standing
         touched = report.pulled.tasks if standing.found is None else None
         copied = copy_task_meta(context, report.pulled.facts, {*standing.versions, report.plan.version}, touched)
         return replace(report, copied=copied)
-
-
-def _results_can_wait(context: PassContext) -> bool:
-    """Whether the next pass, which is due already, can store what the dashboard shows: people wait for labels first."""
-    if context.flags.pace is not Pace.LIVE or not context.is_superseded():
-        return False
-    with context.store.data.connect() as connection:
-        return get_results_age(connection, context.project) < RESULTS_SECONDS
 
 
 def _save_results(context: PassContext, inputs: Inputs, fit: ProjectFit, summary: ProjectSummary) -> None:

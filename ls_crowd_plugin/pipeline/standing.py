@@ -102,26 +102,40 @@ def _list(context: PassContext, standing: Standing) -> Standing:
 
 
 def plan_writes(
-    context: PassContext, facts: ProjectFacts, desired: Sequence[DesiredPrediction], standing: Standing
+    context: PassContext,
+    facts: ProjectFacts,
+    desired: Sequence[DesiredPrediction],
+    standing: Standing,
+    tasks: Collection[int] | None = None,
 ) -> tuple[Plan, Standing]:
-    """What to write at this pace, and what stands in Label Studio, which may have been listed for it."""
-    plan = _plan(context, facts, desired, standing)
+    """What to write at this pace, and what stands in Label Studio, which may have been listed for it.
+
+    If `tasks` are given, `desired` is about these, and nothing is done to others.
+    """
+    plan = _plan(context, facts, desired, standing, tasks)
     needs_ids = [existing.id for existing, _ in plan.update] + [existing.id for existing in plan.delete]
     if standing.found is None and 0 in needs_ids:  # an import does not tell them
         standing = _list(context, standing)
-        plan = _plan(context, facts, desired, standing)
+        plan = _plan(context, facts, desired, standing, tasks)
     if desired:
         settings, _ = settings_to_change(facts, context.flags.take_over, plan.version, standing.versions)
         plan = replace(plan, settings=settings)
     return plan, standing
 
 
-def _plan(context: PassContext, facts: ProjectFacts, desired: Sequence[DesiredPrediction], standing: Standing) -> Plan:
+def _plan(
+    context: PassContext,
+    facts: ProjectFacts,
+    desired: Sequence[DesiredPrediction],
+    standing: Standing,
+    tasks: Collection[int] | None,
+) -> Plan:
     plan = make_plan(
         [prediction for prediction in desired if prediction.task not in standing.hidden],
-        standing.existing,
+        [one for one in standing.existing if tasks is None or one.task in tasks],
         tasks=facts.task_number,
         shown_version=facts.model_version or "",
+        ours=standing.versions if tasks is not None else (),
         taken=standing.taken,
         may_replace=context.flags.pace is Pace.AT_ONCE,
     )

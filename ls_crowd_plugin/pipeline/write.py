@@ -104,6 +104,7 @@ class _Writer:
         self._tasks, self._ours, self._created_before = tasks, ours, created_before
         self._progress = context.progress("write")
         self._touched = 0
+        self._pause = 0.0  # seconds before the next request
         self._created = self._updated = self._deleted = self._settings = 0
         self._stored: dict[int, StoredPrediction | None] = {}
         self._dropped: frozenset[int] = frozenset()
@@ -144,13 +145,13 @@ class _Writer:
 
     @contextmanager
     def _single(self) -> Iterator[None]:
-        """One request that is followed by a pause in proportion to the time it took."""
+        """One request, which waits in proportion to the time that the one before it took."""
+        time.sleep(self._pause)
         started = time.monotonic()
         yield
-        pace = self._context.flags.pace
+        self._pause = min(PAUSES[self._context.flags.pace] * (time.monotonic() - started), MAX_PAUSE)
         self._report()
         self._context.checkpoint(rest_can_wait=True)
-        time.sleep(min(PAUSES[pace] * (time.monotonic() - started), MAX_PAUSE))
 
     def _change_settings(self) -> None:
         """Change what still has to be changed: somebody may have chosen another model since the plan was made."""

@@ -170,10 +170,9 @@ def load_results(connection: Connection, project: int) -> StoredResults | None:
     return StoredResults(float(row.at), summary, Figures.from_json(json.loads(row.figures)))
 
 
-def get_results_age(connection: Connection, project: int) -> float:
-    """Seconds since a project's results were saved; infinite if there are none."""
-    saved_at = connection.execute(select(result_table.c.at).where(result_table.c.project == project)).scalar()
-    return float("inf") if saved_at is None else time.time() - float(saved_at)
+def get_results_time(connection: Connection, project: int) -> float:
+    """When a project's results were saved, in seconds since 1970; 0 if there are none."""
+    return float(connection.execute(select(result_table.c.at).where(result_table.c.project == project)).scalar() or 0)
 
 
 def load_summary(connection: Connection, project: int) -> ProjectSummary | None:

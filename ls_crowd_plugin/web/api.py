@@ -7,7 +7,7 @@ from dataclasses import asdict
 from flask import Blueprint, Response, jsonify
 
 from ..records import Json, TaskLabel
-from ..store.results import list_annotators, list_tasks
+from ..store.results import get_results_time, list_annotators, list_tasks
 from .context import app_context
 from .paging import PAGE_SIZE, page_offset
 from .projects import is_busy, list_projects, queue_entry, results_or_404
@@ -29,7 +29,9 @@ def project(project: int) -> Response:
 
 @blueprint.get("/<int:project>/state")
 def state(project: int) -> Response:
-    return jsonify(busy=is_busy(queue_entry(project)))
+    """Whether the project is being processed, and when its results were last stored: perhaps before all is done."""
+    with app_context().store.data.connect() as connection:
+        return jsonify(busy=is_busy(queue_entry(project)), results_at=get_results_time(connection, project))
 
 
 @blueprint.get("/<int:project>/annotators")

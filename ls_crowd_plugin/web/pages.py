@@ -10,7 +10,7 @@ from ..store import queue
 from ..store.gold import add_gold, list_gold, remove_gold
 from ..store.heartbeats import alive_workers
 from ..store.mirror import project_title, read_excerpts
-from ..store.results import TASK_FILTERS, TASK_ORDERS, list_annotators, list_tasks, load_labels
+from ..store.results import TASK_FILTERS, TASK_ORDERS, get_results_time, list_annotators, list_tasks, load_labels
 from . import views
 from .annotator_columns import ANNOTATOR_COLUMNS
 from .context import app_context
@@ -183,6 +183,7 @@ def _render(connection: Connection, project: int, template: str, **values: objec
         number=project,
         title=project_title(connection, project),
         busy=url_for("api.state", project=project) if is_busy(queue_entry(project)) else "",
+        results_at=get_results_time(connection, project),
         studio=app_context().studio_url,
         token=csrf_token(),
         **values,

@@ -1,7 +1,8 @@
-// While a project is being processed, asks now and then whether that is done, and then reloads the page, unless somebody
-// is filling in a form on it.
+// While a project is being processed, asks now and then whether that is done or there are new results, and then reloads
+// the page, unless somebody is filling in a form on it.
 "use strict";
 const address = document.body.dataset.busy;
+const shown = Number(document.body.dataset.resultsAt);  // the time of the results on this page
 let touched = false;
 document.addEventListener("input", () => { touched = true; });
 const show = () => {
@@ -16,7 +17,8 @@ const ask = async () => {
   try {
     const answer = await fetch(address, { credentials: "same-origin" });
     if (answer.status === 401) { return; }
-    if (answer.ok && !(await answer.json()).busy) { show(); return; }
+    const state = answer.ok ? await answer.json() : null;
+    if (state !== null && (!state.busy || state.results_at !== shown)) { show(); return; }
   } catch { /* the service is away: ask again */ }
   setTimeout(ask, 1000);
 };

@@ -115,9 +115,8 @@ def joint_by_loops(model: SkillModel, with_gold: bool = True) -> dict[Any, dict[
 
 def item_cells(model: SkillModel) -> tuple[Floats, Floats]:
     """[O, G] P(label, node) of every option and [I, G] P(node) of every item, by what the model believes."""
-    cells = [(block, block.posterior(model.expected_logs())) for block in model.blocks]
-    option = np.concatenate([cell.share * cell.node[block.option_item] for block, cell in cells])
-    return option, np.concatenate([cell.node for _, cell in cells])
+    cells = [block.posterior(model.expected_logs()) for block in model.blocks]
+    return np.concatenate([cell.option for cell in cells]), np.concatenate([cell.node for cell in cells])
 
 
 def shares(joint: dict[Any, dict[tuple[Any, int], float]]) -> dict[tuple[Any, Any], float]:
@@ -199,6 +198,18 @@ def test_blocks_of_items_change_nothing(options: int, monkeypatch: pytest.Monkey
     assert posterior.options == pytest.approx(expected.options, abs=1e-9)
     assert posterior.unchosen == pytest.approx(expected.unchosen, abs=1e-9)
     assert in_blocks_difficulty == pytest.approx(difficulty, abs=1e-9)
+
+
+def test_protection_from_overflow_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    quick = SkillModel(mixed_crowd(2), 1.0)
+    objective, (expected, difficulty) = run_iterations(quick, 5), quick.item_beliefs()
+    monkeypatch.setattr(item_blocks, "SAFE", 0.0)
+    protected = SkillModel(mixed_crowd(2), 1.0)
+    assert run_iterations(protected, 5) == pytest.approx(objective, abs=1e-9)
+    posterior, protected_difficulty = protected.item_beliefs()
+    assert posterior.options == pytest.approx(expected.options, abs=1e-9)
+    assert posterior.unchosen == pytest.approx(expected.unchosen, abs=1e-9)
+    assert protected_difficulty == pytest.approx(difficulty, abs=1e-9)
 
 
 def test_beliefs_sum_to_one() -> None:

@@ -249,9 +249,25 @@ class TestResults:
     def test_do_not_wait_if_they_are_old_or_a_person_waits(
         self, flags: RunFlags, seconds: float, memory_store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(project_pass, "RESULTS_SECONDS", seconds)
+        monkeypatch.setattr(project_pass, "REST_SECONDS", seconds)
         studio = agreed_studio(FEW)
         pass_over(studio, memory_store)
         change_minds(studio, FEW[0])
         pass_over(studio, memory_store, flags=flags, is_superseded=lambda: True)
+        assert self.labels_shown(memory_store) == studio.labels()
+
+    @pytest.mark.parametrize(("changed", "is_shown"), [(2, False), (3, True)], ids=["few", "many"])
+    def test_do_not_wait_for_many_writes(
+        self, changed: int, is_shown: bool, memory_store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(project_pass, "FEW_WRITES", 2)
+        studio = agreed_studio(FEW)
+        pass_over(studio, memory_store)
+        before = self.labels_shown(memory_store)
+        for task in FEW[:changed]:
+            change_minds(studio, task)
+        shown = []
+        studio.before_write[1] = lambda: shown.append(self.labels_shown(memory_store) != before)
+        pass_over(studio, memory_store, flags=self.LIVE)
+        assert shown == [is_shown]
         assert self.labels_shown(memory_store) == studio.labels()

@@ -133,8 +133,8 @@ class TestPace:
         monkeypatch.setattr("ls_crowd_plugin.pipeline.write.time.monotonic", lambda: clock[0])
         monkeypatch.setattr("ls_crowd_plugin.pipeline.write.time.sleep", slept.append)
         context = make_context(studio, memory_store, flags=RunFlags(pace=pace))
-        write(context, plan_for(studio, [desired(1)]), len(FEW), OURS)
-        assert slept == [pytest.approx(0.4 * pauses)]
+        write(context, plan_for(studio, [desired(1), desired(2)]), len(FEW), OURS)
+        assert slept == [0.0, pytest.approx(0.4 * pauses)]  # between the two requests
 
 
 class TestSettings:

@@ -21,8 +21,8 @@ LABEL_KEYS = {
 }
 
 
-def state(client: FlaskClient) -> object:
-    return client.get(f"/api/projects/{PROJECT}/state").get_json()
+def is_busy(client: FlaskClient) -> bool:
+    return bool(client.get(f"/api/projects/{PROJECT}/state").get_json()["busy"])
 
 
 def test_projects_are_listed_with_their_main_facts(pages: FlaskClient) -> None:
@@ -108,15 +108,15 @@ class TestState:
     """Whether a page should expect new results soon."""
 
     def test_is_idle_after_a_pass(self, pages: FlaskClient) -> None:
-        assert state(pages) == {"busy": False}
+        assert not is_busy(pages)
 
     def test_is_busy_while_a_pass_is_due_or_runs(self, pages: FlaskClient, app_context: AppContext) -> None:
         with app_context.store.work.begin() as connection:
             queue.enqueue(connection, PROJECT)
-        assert state(pages) == {"busy": True}
+        assert is_busy(pages)
         with app_context.store.work.begin() as connection:
             assert queue.claim(connection, "a worker") is not None
-        assert state(pages) == {"busy": True}
+        assert is_busy(pages)
 
     def test_is_idle_while_a_pass_is_far_away(self, pages: FlaskClient, app_context: AppContext) -> None:
         with app_context.store.work.begin() as connection:
@@ -125,7 +125,7 @@ class TestState:
             assert claimed is not None
             queue.complete(connection, claimed)
             queue.request_when_idle(connection, PROJECT, 60)
-        assert state(pages) == {"busy": False}
+        assert not is_busy(pages)
 
     def test_is_idle_after_a_failure(self, pages: FlaskClient, app_context: AppContext) -> None:
         with app_context.store.work.begin() as connection:
@@ -133,7 +133,11 @@ class TestState:
             claim = queue.claim(connection, "a worker")
             assert claim is not None
             queue.retry_later(connection, claim, "Something is wrong.", FIRST_PAUSE)
-        assert state(pages) == {"busy": False}
+        assert not is_busy(pages)
 
     def test_of_an_unknown_project_is_idle(self, pages: FlaskClient) -> None:
-        assert pages.get("/api/projects/99/state").get_json() == {"busy": False}
+        assert pages.get("/api/projects/99/state").get_json() == {"busy": False, "results_at": 0.0}
+
+    def test_tells_when_the_results_were_stored(self, pages: FlaskClient) -> None:
+        results_at = pages.get(f"/api/projects/{PROJECT}").get_json()["at"]
+        assert pages.get(f"/api/projects/{PROJECT}/state").get_json()["results_at"] == results_at

@@ -214,8 +214,10 @@ class TestGold:
             assert (response.status_code, response.headers["Location"]) == (302, f"/project/{PROJECT}/task/7")
             with app_context.store.data.connect() as connection:
                 assert list_gold(connection, PROJECT).get((7, "topic")) == left
-        assert pages.get(f"/api/projects/{PROJECT}/state").get_json() == {"busy": True}, "a pass is requested"
-        assert f'data-busy="/api/projects/{PROJECT}/state"' in read_page(pages, f"/project/{PROJECT}/task/7")
+        state = pages.get(f"/api/projects/{PROJECT}/state").get_json()
+        assert state["busy"], "a pass is requested"
+        waits_for = f'data-busy="/api/projects/{PROJECT}/state" data-results-at="{state["results_at"]}"'
+        assert waits_for in read_page(pages, f"/project/{PROJECT}/task/7")
 
     @pytest.mark.parametrize("label", ["new  sport", " sport", "sport ", "two\nlines", 'a "quoted" <one> & more'])
     def test_is_marked_by_a_browser_whatever_spaces_a_label_has(
