@@ -34,7 +34,7 @@ from .write import Written, settings_to_change, write
 
 MAX_PLANS = 4  # in one pass, if requests are interrupted or tasks are deleted meanwhile
 FEW_WRITES = 20  # predictions that are written before the dashboard gets its results; it does not wait for more
-REST_SECONDS = 60.0  # how long all but answered tasks can wait while one pass follows another
+REST_SECONDS = 60.0  # while one pass follows another, all but answered tasks get their turn this often
 OUTAGE_PAUSE = 60.0  # longest pause before a retry when Label Studio failed
 
 
