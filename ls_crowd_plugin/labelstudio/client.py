@@ -22,6 +22,11 @@ TASK_FIELDS = (
     f"{LISTED_FIELDS},annotations,result,completed_by,was_cancelled,ground_truth,lead_time,updated_by,parent_prediction,"
     "parent_annotation"
 )  # `include` filters the fields of nested annotations too, so these are listed as well
+PROJECT_FIELDS = (
+    "id,title,label_config,created_at,created_by,task_number,model_version,show_collab_predictions,maximum_annotations,"
+    "overlap_cohort_percentage,skip_queue,sampling,total_annotations_number,skipped_annotations_number,"
+    "ground_truth_number"
+)  # the others cost Label Studio most of the time that this request takes in a large project
 PREDICTION_FIELDS = "id,predictions,model_version,result,score"
 
 OnProgress = Callable[[int, int], None]  # done, total
@@ -44,7 +49,7 @@ class LabelStudio:
         return self.http.server_time()
 
     def project(self, project: int) -> ProjectFacts:
-        return ProjectFacts.from_json(self.http.get(f"/api/projects/{project}/"))
+        return ProjectFacts.from_json(self.http.get(f"/api/projects/{project}/", include=PROJECT_FIELDS))
 
     def projects(self, fields: Sequence[str] = ("title",)) -> list[Json]:
         """Return all projects the key can see, ordered by id, with these fields and the id."""
@@ -89,12 +94,14 @@ class LabelStudio:
                 found |= {int(task["id"]): task for task in page}
         return list(found.values())
 
-    def listed_tasks(self, project: int, since: str | None = None, *, with_data: bool = False) -> Iterator[Json]:
-        """Yield tasks without their annotations, which is much faster: all, or those changed after `since`; a task may
-        come twice."""
+    def listed_pages(
+        self, project: int, since: str | None = None, *, with_data: bool = False, page_size: int = PAGE_SIZE
+    ) -> Iterator[list[Json]]:
+        """Yield pages of tasks without their annotations, which is much faster: all tasks, or those changed after
+        `since`; a task may come twice."""
         include = f"{LISTED_FIELDS},data" if with_data else LISTED_FIELDS
         query = {} if since is None else _changed_after(since)
-        return (task for page in self._task_pages(project, include, "task_only", query) for task in page)
+        return self._task_pages(project, include, "task_only", query, page_size=page_size)
 
     def author(self, annotation: int) -> int | None:
         """Return who is the author of an annotation; None if there is none, or no such annotation."""
@@ -200,7 +207,14 @@ class LabelStudio:
         self.http.patch(f"/api/projects/{project}/", changes)
 
     def _task_pages(
-        self, project: int, include: str, fields: str, query: Json, on_progress: OnProgress | None = None
+        self,
+        project: int,
+        include: str,
+        fields: str,
+        query: Json,
+        on_progress: OnProgress | None = None,
+        *,
+        page_size: int = PAGE_SIZE,
     ) -> Iterator[list[Json]]:
         """Yield all pages, from the first again whenever a task vanished: later ones moved to pages already read."""
         page, done, last_total, restarts = 1, 0, 0, 0
@@ -210,7 +224,7 @@ class LabelStudio:
 
         while True:
             try:
-                total, tasks = read_page(read, self._result, include, page, PAGE_SIZE)
+                total, tasks = read_page(read, self._result, include, page, page_size)
             except NotFound:  # the page is past the end by now
                 restarts += 1
                 if page == 1 or restarts > MAX_RESTARTS:

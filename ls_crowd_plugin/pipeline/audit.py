@@ -12,14 +12,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ..errors import LabelStudioError
-from ..labelstudio.client import TASK_FIELDS
+from ..labelstudio.client import PAGE_SIZE, TASK_FIELDS
 from ..store import mirror
 from ..store.mirror_facts import read_annotators, read_stamps, read_tasks_of, read_tasks_with_copies
 from ..store.users import save_users
-from .context import PassContext
+from .context import Pace, PassContext
 from .task_reading import Reading, parse_task
 
 BATCH = 1000  # tasks that are read and stored together
+SHORT_PAGE = 100  # tasks listed in one request while people work: theirs come between
 
 
 @dataclass(frozen=True)
@@ -78,8 +79,17 @@ def read_differing(context: PassContext, reading: Reading, since: str) -> Found:
 
 def _list(context: PassContext, reading: Reading, since: str | None = None) -> dict[int, mirror.Task]:
     """Tasks by id as they are listed: all, or those changed after a time."""
-    listed = context.studio.listed_tasks(context.project, since, with_data=reading.with_data)
-    return {task.id: task for task, _ in (parse_task(one, reading) for one in listed)}
+    page_size = PAGE_SIZE if context.flags.pace is Pace.AT_ONCE else SHORT_PAGE
+    pages = context.studio.listed_pages(context.project, since, with_data=reading.with_data, page_size=page_size)
+    listed: dict[int, mirror.Task] = {}
+    started = time.monotonic()
+    for page in pages:
+        pause = context.pause_after(time.monotonic() - started)
+        listed |= {task.id: task for task, _ in (parse_task(one, reading) for one in page)}
+        context.checkpoint()
+        time.sleep(pause)
+        started = time.monotonic()
+    return listed
 
 
 def check_people(context: PassContext, reading: Reading) -> Found:

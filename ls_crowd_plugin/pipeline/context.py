@@ -16,6 +16,8 @@ from ..recipe import Recipe
 from ..store import Lease, Store
 from ..store.leases import check_fence
 
+MAX_PAUSE = 5.0  # seconds between two requests
+
 OnProgress = Callable[[str, int, int], None]  # stage, done, total
 
 
@@ -32,6 +34,11 @@ class Pace(Enum):
     AT_ONCE = "at once"  # everything, by the cheapest calls: a person waits for it
     LIVE = "live"  # what people wait for, in single requests: people work
     SETTLE = "settle"  # everything, in single requests with pauses: nobody has worked on the project for a while
+
+
+# How long to wait after a request, as a multiple of the time it took: the busier Label Studio is with people's work,
+# the longer that is.
+PAUSES = {Pace.AT_ONCE: 0.0, Pace.LIVE: 1.0, Pace.SETTLE: 2.0}
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,10 @@ class PassContext:
         started = time.perf_counter()
         yield
         self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - started
+
+    def pause_after(self, seconds: float) -> float:
+        """How long to wait, in seconds, after a request that took so long."""
+        return min(PAUSES[self.flags.pace] * seconds, MAX_PAUSE)
 
     def progress(self, stage: str) -> Callable[[int, int], None]:
         """A function that reports how far a stage is, and ends the pass there if it should end."""

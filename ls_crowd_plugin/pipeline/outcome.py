@@ -43,6 +43,7 @@ class PassReport:
     copied: Copied = field(default_factory=Copied)
     warnings: list[str] = field(default_factory=list)
     pace: Pace = Pace.AT_ONCE
+    rest_waits: bool = False  # only answered tasks were written
     seconds: Mapping[str, float] = field(default_factory=dict)  # by stage
 
 

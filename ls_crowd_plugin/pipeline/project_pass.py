@@ -34,7 +34,8 @@ from .write import Written, settings_to_change, write
 
 MAX_PLANS = 4  # in one pass, if requests are interrupted or tasks are deleted meanwhile
 FEW_WRITES = 20  # predictions that are written before the dashboard gets its results; it does not wait for more
-REST_SECONDS = 60.0  # while one pass follows another, all but answered tasks get their turn this often
+REST_SECONDS = 60.0  # while people answer, other tasks and the dashboard get their turn this often
+LARGE_PROJECT = 1000  # tasks; in a smaller one the others get their turn at once, unless the next pass is due
 OUTAGE_PAUSE = 60.0  # longest pause before a retry when Label Studio failed
 
 
@@ -76,12 +77,12 @@ def _run(context: PassContext) -> Outcome:
             return _clear(context, facts, inputs, standing)
         fit = _fit(context, inputs)
     with context.timed("plan"):
-        only = pulled.tasks if _rest_can_wait(context, standing) else None
+        only = pulled.tasks if _rest_can_wait(context, pulled, standing, last) else None
         desired = _desired(context, inputs, fit, only)
         plan, standing = plan_writes(context, facts, desired, standing, only)
         summary = _summary(inputs, fit)
     _, warning = settings_to_change(facts, context.flags.take_over, plan.version, standing.versions)
-    report = _report(context, pulled, plan, summary, [*standing.warnings, warning])
+    report = _report(context, pulled, plan, summary, [*standing.warnings, warning], rest_waits=only is not None)
     if context.flags.dry_run:
         return Outcome(Kind.DONE, report=report)
 
@@ -94,7 +95,7 @@ def _run(context: PassContext) -> Outcome:
     with context.timed("results"):
         if written.ended_by is not None and written.ended_by.kind == Kind.STOPPED:
             raise written.ended_by
-        is_complete = takes_long or (only is None and not _rest_can_wait(context, standing))
+        is_complete = takes_long or (only is None and not _rest_can_wait(context, pulled, standing, last))
         if is_complete and not takes_long:
             _save_results(context, inputs, fit, summary)
         if not written.refused:
@@ -127,9 +128,12 @@ def _fit(context: PassContext, inputs: Inputs) -> ProjectFit:
     )
 
 
-def _rest_can_wait(context: PassContext, standing: Standing) -> bool:
-    """Whether the next pass, which is due already, can do all but the answered tasks: people wait for these first."""
-    if context.flags.pace is not Pace.LIVE or standing.found is not None or not context.is_superseded():
+def _rest_can_wait(context: PassContext, pulled: Pulled, standing: Standing, last: LastPass | None) -> bool:
+    """Whether a later pass can do all but the answered tasks: people wait for these first."""
+    if context.flags.pace is not Pace.LIVE or standing.found is not None:
+        return False
+    was_answered = pulled.annotations_changed > 0 or last is None or not last.fingerprint
+    if not (was_answered and pulled.facts.task_number > LARGE_PROJECT) and not context.is_superseded():
         return False
     with context.store.data.connect() as connection:
         return time.time() - get_results_time(connection, context.project) < REST_SECONDS
@@ -211,6 +215,8 @@ def _report(
     plan: Plan,
     summary: ProjectSummary,
     warnings: Sequence[str],
+    *,
+    rest_waits: bool = False,
 ) -> PassReport:
     return PassReport(
         context.project,
@@ -220,6 +226,7 @@ def _report(
         summary,
         warnings=[*summary.warnings, *filter(None, warnings)],
         pace=context.flags.pace,
+        rest_waits=rest_waits,
         seconds=context.seconds,
     )
 

@@ -27,6 +27,7 @@ from .task_reading import Reading, TextField, parse_task
 
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"  # the only form that Label Studio's filters read
 FEW_TASKS = 100  # that are read with their annotations in one request
+RACES = 3  # how often the counts are read again before an audit looks for what they tell of
 IN_FLIGHT = timedelta(seconds=20)  # a change may become visible this much later than the time it carries
 
 
@@ -55,9 +56,7 @@ def pull(context: PassContext) -> Pulled:
         found = _read_all(context, reading)
         found += complete_mirror(context, reading, found.tasks)
     else:
-        found = _read_changed(context, reading, since)
-        if not _counts_agree(context, facts):
-            facts = context.studio.project(context.project)  # people work: the counts may be older than the tasks
+        found, facts = _read_with_counts(context, reading, since, facts)
         is_due = _is_audit_due(context, before, since, found.newest)
         if is_due or not _counts_agree(context, facts):
             found += audit(context, reading)
@@ -177,6 +176,24 @@ def _read_changed(context: PassContext, reading: Reading, since: str) -> Found:
         changed = mirror.replace_tasks(connection, context.project, parsed, reading.noticed)
     newest = max((task.updated_at for task, _ in parsed), default="")
     return Found(frozenset(task.id for task, _ in parsed), changed, newest=newest)
+
+
+def _read_with_counts(
+    context: PassContext, reading: Reading, since: str, facts: ProjectFacts
+) -> tuple[Found, ProjectFacts]:
+    """Mirror the tasks changed after `since`, until the counts of annotations agree with them.
+
+    Both are read one after the other, and somebody may have submitted in between: that must not lead to an audit.
+    """
+    found = _read_changed(context, reading, since)
+    for _ in range(RACES):
+        if _counts_agree(context, facts):
+            break
+        facts = context.studio.project(context.project)
+        if _counts_agree(context, facts):
+            break
+        found += _read_changed(context, reading, since)
+    return found, facts
 
 
 def _read_all(context: PassContext, reading: Reading) -> Found:

@@ -15,11 +15,6 @@ from .context import Pace, PassContext
 from .existing import existing_predictions
 from .plan import DesiredPrediction, Plan, should_import
 
-# How long to wait after a request, as a multiple of the time it took: the busier Label Studio is with people's work,
-# the longer that is.
-PAUSES = {Pace.AT_ONCE: 0.0, Pace.LIVE: 1.0, Pace.SETTLE: 2.0}
-MAX_PAUSE = 5.0  # seconds
-
 
 @dataclass(frozen=True)
 class Written:
@@ -149,7 +144,7 @@ class _Writer:
         time.sleep(self._pause)
         started = time.monotonic()
         yield
-        self._pause = min(PAUSES[self._context.flags.pace] * (time.monotonic() - started), MAX_PAUSE)
+        self._pause = self._context.pause_after(time.monotonic() - started)
         self._report()
         self._context.checkpoint(rest_can_wait=True)
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ls_crowd_plugin.demo.server import Server
-from ls_crowd_plugin.labelstudio import Http
+from ls_crowd_plugin.labelstudio import Http, LabelStudio, ProjectFacts
 from ls_crowd_plugin.pipeline.plan import VERSION
 from ls_crowd_plugin.store import Store, open_store
 from tests.conftest import RunCommand
@@ -173,6 +173,13 @@ def test_a_sync_from_an_empty_database_writes_nothing_either(owner: Http, proxy:
     with open_store("sqlite:///:memory:") as other:
         report = sync_once(Http(proxy.url, owner._key), other, project)
     assert (report.plan.is_empty, proxy.writes, project.state() == before) == (True, [], True)
+
+
+def test_the_fields_asked_for_are_all_that_is_used_of_a_project(synced: Synced, owner: Http) -> None:
+    everything = owner.get(f"/api/projects/{synced.project.id}/")
+    facts = LabelStudio(owner).project(synced.project.id)
+    assert facts == ProjectFacts.from_json(everything)
+    assert facts.annotation_counts is not None
 
 
 def _form(value: Any) -> str:

@@ -51,7 +51,7 @@ class TestTaskPages:
     def test_can_be_limited_to_changes(self, server: ScriptedServer, studio: LabelStudio) -> None:
         server.replies = [page(3, 1, 2), page(0)]
         assert studio.changed_tasks(7, "2026-01-01T00:00:00.000000Z", 2) == (3, [{"id": 1}, {"id": 2}])
-        list(studio.listed_tasks(7, "2026-01-01T00:00:00.000000Z"))
+        list(studio.listed_pages(7, "2026-01-01T00:00:00.000000Z"))
         assert all("updated_at" in request.path.split("query=")[1] for request in server.requests)
 
     def test_of_an_old_label_studio_are_an_error(self, server: ScriptedServer, studio: LabelStudio) -> None:

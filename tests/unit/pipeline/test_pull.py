@@ -8,9 +8,10 @@ import pytest
 from sqlalchemy import select
 
 from ls_crowd_plugin.errors import EndPass, LeaseLost, NotFound
-from ls_crowd_plugin.labelstudio import client
+from ls_crowd_plugin.labelstudio import ProjectFacts, client
+from ls_crowd_plugin.pipeline import audit as audit_module
 from ls_crowd_plugin.pipeline import pull as pull_module
-from ls_crowd_plugin.pipeline.context import RunFlags
+from ls_crowd_plugin.pipeline.context import Pace, RunFlags
 from ls_crowd_plugin.pipeline.pull import IN_FLIGHT, TIME_FORMAT, Pulled, pull
 from ls_crowd_plugin.recipe import Recipe
 from ls_crowd_plugin.store import Annotation, Store, mirror
@@ -98,6 +99,37 @@ class TestPull:
         pull_now(studio, memory_store)
         pull_now(studio, memory_store)
         assert "list" not in studio.reads
+
+    def test_lists_no_tasks_because_people_submit_while_it_reads(
+        self, studio: MemoryStudio, memory_store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The counts never agree with the tasks that were read just before or after them."""
+        pull_now(studio, memory_store)
+        newcomers, read_project = iter(range(100, 104)), studio.project
+
+        def submit() -> None:
+            studio.annotate(1, next(newcomers, 104), "good")
+
+        def project(number: int) -> ProjectFacts:
+            facts = read_project(number)
+            submit()
+            return facts
+
+        monkeypatch.setattr(studio, "project", project)
+        studio.after_page = [submit]
+        pull_now(studio, memory_store)
+        assert (studio.reads.count("project"), "list" in studio.reads) == (1 + 3, False)
+        assert len(mirrored(memory_store)) == 2 + 3
+
+    def test_lists_short_pages_while_people_work(
+        self, studio: MemoryStudio, memory_store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(audit_module, "SHORT_PAGE", 1)
+        pull_now(studio, memory_store)
+        studio.wait()
+        live = RunFlags(pace=Pace.LIVE, audit_seconds=0.0)
+        pull(make_context(studio, memory_store, flags=live))
+        assert studio.reads.count("list") == len(studio.task_rows)
 
     def test_reads_tasks_that_are_missing(self, studio: MemoryStudio, memory_store: Store) -> None:
         """As after a restored backup: with an older time than the mirror has seen."""

@@ -1,4 +1,5 @@
-"""A pass that the next one follows at once: answered tasks come first, everything else can wait for a while."""
+"""A pass that the next one follows at once, or over a large project: answered tasks come first, everything else can
+wait for a while."""
 
 from __future__ import annotations
 
@@ -45,6 +46,55 @@ def test_only_answered_tasks_are_written(memory_store: Store) -> None:
     assert changed_tasks(studio, before) == 1
     assert live_pass(studio, memory_store, is_superseded=False, recipe=OTHER_SCORES).kind is Kind.DONE
     assert changed_tasks(studio, before) == len(FEW)
+
+
+class TestLargeProjects:
+    @pytest.fixture(autouse=True)
+    def even_a_few_tasks_are_many(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(project_pass, "LARGE_PROJECT", len(FEW) - 1)
+
+    @pytest.fixture
+    def studio(self, memory_store: Store) -> MemoryStudio:
+        """A project that was written, and in which one task was answered last."""
+        studio = agreed_studio(FEW)
+        for _ in range(3):
+            pass_over(studio, memory_store)
+            change_minds(studio, FEW[0])
+        pass_over(studio, memory_store)
+        return studio
+
+    def test_get_only_answered_tasks_written_at_once(self, studio: MemoryStudio, memory_store: Store) -> None:
+        before = studio.contents()
+        change_minds(studio, FEW[0])
+        outcome = live_pass(studio, memory_store, is_superseded=False, recipe=OTHER_SCORES)
+        assert outcome.report is not None
+        assert (outcome.report.rest_waits, changed_tasks(studio, before)) == (True, 1)
+
+    def test_are_not_written_whole_by_a_pass_that_finds_nothing_new(
+        self, studio: MemoryStudio, memory_store: Store
+    ) -> None:
+        """As when the event of an answer comes after the pass that has read it."""
+        before = studio.contents()
+        change_minds(studio, FEW[0])
+        for _ in range(2):
+            live_pass(studio, memory_store, is_superseded=False, recipe=OTHER_SCORES)
+        assert changed_tasks(studio, before) == 1
+
+    def test_are_written_whole_a_minute_later(
+        self, studio: MemoryStudio, memory_store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        before = studio.contents()
+        change_minds(studio, FEW[0])
+        live_pass(studio, memory_store, is_superseded=False, recipe=OTHER_SCORES)
+        monkeypatch.setattr(project_pass, "REST_SECONDS", 0.0)
+        live_pass(studio, memory_store, is_superseded=False, recipe=OTHER_SCORES)
+        assert changed_tasks(studio, before) == len(FEW)
+
+    def test_are_written_whole_at_once_if_no_answer_changed(self, studio: MemoryStudio, memory_store: Store) -> None:
+        """As when gold was marked: somebody looks at the effect."""
+        before = studio.contents()
+        live_pass(studio, memory_store, is_superseded=False, recipe=OTHER_SCORES)
+        assert changed_tasks(studio, before) == len(FEW)
 
 
 def test_the_rest_does_not_wait_for_ever(memory_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
