@@ -44,9 +44,9 @@ clean:
 # A stamp file says that what pyproject.toml names is installed, so nothing is installed again until that file changes.
 $(ENVIRONMENT)/installed: pyproject.toml
 	$(PYTHON) -m venv $(ENVIRONMENT)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable .
 	@touch $@
 
 $(ENVIRONMENT)/installed-%: $(ENVIRONMENT)/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[$*]'
 	@touch $@

@@ -95,7 +95,7 @@ class LabelStudio:
         return list(found.values())
 
     def listed_pages(
-        self, project: int, since: str | None = None, *, with_data: bool = False, page_size: int = PAGE_SIZE
+        self, project: int, since: str | None = None, *, with_data: bool = False, page_size: int | None = None
     ) -> Iterator[list[Json]]:
         """Yield pages of tasks without their annotations, which is much faster: all tasks, or those changed after
         `since`; a task may come twice."""
@@ -214,7 +214,7 @@ class LabelStudio:
         query: Json,
         on_progress: OnProgress | None = None,
         *,
-        page_size: int = PAGE_SIZE,
+        page_size: int | None = None,
     ) -> Iterator[list[Json]]:
         """Yield all pages, from the first again whenever a task vanished: later ones moved to pages already read."""
         page, done, last_total, restarts = 1, 0, 0, 0
@@ -224,7 +224,7 @@ class LabelStudio:
 
         while True:
             try:
-                total, tasks = read_page(read, self._result, include, page, page_size)
+                total, tasks = read_page(read, self._result, include, page, page_size or PAGE_SIZE)
             except NotFound:  # the page is past the end by now
                 restarts += 1
                 if page == 1 or restarts > MAX_RESTARTS:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ..errors import LabelStudioError
-from ..labelstudio.client import PAGE_SIZE, TASK_FIELDS
+from ..labelstudio.client import TASK_FIELDS
 from ..store import mirror
 from ..store.mirror_facts import read_annotators, read_stamps, read_tasks_of, read_tasks_with_copies
 from ..store.users import save_users
@@ -79,7 +79,7 @@ def read_differing(context: PassContext, reading: Reading, since: str) -> Found:
 
 def _list(context: PassContext, reading: Reading, since: str | None = None) -> dict[int, mirror.Task]:
     """Tasks by id as they are listed: all, or those changed after a time."""
-    page_size = PAGE_SIZE if context.flags.pace is Pace.AT_ONCE else SHORT_PAGE
+    page_size = None if context.flags.pace is Pace.AT_ONCE else SHORT_PAGE
     pages = context.studio.listed_pages(context.project, since, with_data=reading.with_data, page_size=page_size)
     listed: dict[int, mirror.Task] = {}
     started = time.monotonic()
