@@ -4,7 +4,7 @@
 
 Starts a Label Studio (SQLite) with a project of three answers per task. An answer every two seconds arrives there, and
 one in a small project that the plugin does not know: first and last without the service, in between with it. When a
-prediction appears is read from Label Studio's database, because to ask Label Studio would keep it busy. At the end,
+prediction appears is read from Label Studio's database, because polling Label Studio would add to its load. At the end,
 when nobody works any more, everything that the plugin wrote must equal a fresh sync.
 """
 

@@ -13,7 +13,8 @@ change is noticed, from the cheapest way to the most thorough:
                               compared with a list of them: catches the rest
     pull_rule     mirror      what decides how a task is read: when it changes, all tasks are read again
     revision      mirror      rises when an answer, or anything else that counts, changes
-    fingerprint   last pass   revision, label config, owner, gold and recipe: the same means the same output
+    fingerprint   last pass   revision, label config, owner, gold and recipe: the same means the same output; without
+                              the revision if only answered tasks were written
     digest        prediction  of all that we write: a prediction is rewritten only if it changes
     basis         prediction  digest of the task's own answers: while people work, an answered task goes first
     verified_at   last pass   once an hour all predictions are compared one by one, in case somebody edited them

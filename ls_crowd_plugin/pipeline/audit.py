@@ -12,15 +12,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ..errors import LabelStudioError
-from ..labelstudio.client import TASK_FIELDS
+from ..labelstudio.client import PAGE_SIZE, TASK_FIELDS
 from ..store import mirror
-from ..store.mirror_facts import read_annotators, read_stamps, read_tasks_of, read_tasks_with_copies
+from ..store.mirror_facts import count_tasks, read_annotators, read_stamps, read_tasks_of, read_tasks_with_copies
 from ..store.users import save_users
 from .context import Pace, PassContext
 from .task_reading import Reading, parse_task
 
 BATCH = 1000  # tasks that are read and stored together
-SHORT_PAGE = 100  # tasks listed in one request while people work: theirs come between
+FEW_LISTED = 100  # tasks in one request of a listing with pauses, so that people's requests get in between
+MANY_PAGES = 50  # with more tasks than so many requests hold, the requests become larger instead
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def read_differing(context: PassContext, reading: Reading, since: str) -> Found:
 
 def _list(context: PassContext, reading: Reading, since: str | None = None) -> dict[int, mirror.Task]:
     """Tasks by id as they are listed: all, or those changed after a time."""
-    page_size = None if context.flags.pace is Pace.AT_ONCE else SHORT_PAGE
+    page_size = None if context.flags.pace is Pace.AT_ONCE else _short_page(context)
     pages = context.studio.listed_pages(context.project, since, with_data=reading.with_data, page_size=page_size)
     listed: dict[int, mirror.Task] = {}
     started = time.monotonic()
@@ -90,6 +91,12 @@ def _list(context: PassContext, reading: Reading, since: str | None = None) -> d
         time.sleep(pause)
         started = time.monotonic()
     return listed
+
+
+def _short_page(context: PassContext) -> int:
+    with context.store.data.connect() as connection:
+        tasks = count_tasks(connection, context.project)
+    return min(max(tasks // MANY_PAGES, FEW_LISTED), PAGE_SIZE)
 
 
 def check_people(context: PassContext, reading: Reading) -> Found:

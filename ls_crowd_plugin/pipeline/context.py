@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Protocol
 
@@ -77,7 +77,7 @@ class PassContext:
         self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - started
 
     def pause_after(self, seconds: float) -> float:
-        """How long to wait, in seconds, after a request that took so long."""
+        """How long to wait, in seconds, after a request that took this long."""
         return min(PAUSES[self.flags.pace] * seconds, MAX_PAUSE)
 
     def progress(self, stage: str) -> Callable[[int, int], None]:
@@ -88,6 +88,15 @@ class PassContext:
             self.checkpoint()
 
         return report
+
+    def to_the_end(self) -> PassContext:
+        """This context for work of which nothing can be left to the next pass."""
+
+        def checkpoint(*, rest_can_wait: bool = False) -> None:
+            del rest_can_wait
+            self.checkpoint()
+
+        return replace(self, checkpoint=checkpoint)
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:

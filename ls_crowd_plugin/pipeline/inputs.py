@@ -20,6 +20,8 @@ from ..store.users import read_names
 from .crowd import Crowd, build_crowd
 from .trust import Trust, gold_warnings
 
+DIGITS = 40  # hexadecimal ones of the digest in a fingerprint
+
 
 @dataclass(frozen=True)
 class Inputs:
@@ -45,12 +47,17 @@ class Inputs:
 
 
 def fingerprint(connection: Connection, facts: ProjectFacts, recipe: Recipe) -> str:
-    """A digest of everything that the output depends on."""
+    """What the output depends on: a digest of all but the answers, and the mirror's revision."""
     mirrored = mirror.get_project(connection, facts.id)
     revision = mirrored.revision if mirrored else 0
     gold = sorted(list_gold(connection, facts.id).items())
-    depends_on = [__version__, revision, facts.label_config, facts.owner, gold, recipe.digest()]
-    return hashlib.sha256(json.dumps(depends_on).encode()).hexdigest()
+    depends_on = [__version__, facts.label_config, facts.owner, gold, recipe.digest()]
+    return f"{hashlib.sha256(json.dumps(depends_on).encode()).hexdigest()[:DIGITS]}-{revision}"
+
+
+def without_answers(fingerprint: str) -> str:
+    """The part of a fingerprint that does not change with the answers."""
+    return fingerprint.partition("-")[0]
 
 
 def read_inputs(store: Store, facts: ProjectFacts, recipe: Recipe) -> Inputs:

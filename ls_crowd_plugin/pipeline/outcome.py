@@ -43,7 +43,7 @@ class PassReport:
     copied: Copied = field(default_factory=Copied)
     warnings: list[str] = field(default_factory=list)
     pace: Pace = Pace.AT_ONCE
-    rest_waits: bool = False  # only answered tasks were written
+    rest_due_in: float = 0.0  # seconds until tasks that were not answered get their turn; 0: they had it
     seconds: Mapping[str, float] = field(default_factory=dict)  # by stage
 
 

@@ -185,9 +185,17 @@ ByVersion = Mapping[str, Sequence[ExistingPrediction]]
 Change = tuple[ExistingPrediction, DesiredPrediction]
 
 
-def only_urgent(plan: Plan, known: Mapping[int, StoredPrediction]) -> Plan:
+@dataclass(frozen=True)
+class Scope:
+    """What a pass writes about while people work."""
+
+    tasks: frozenset[int] | None = None  # None: all
+    answers: int = 1  # that were given since all tasks had their turn
+
+
+def only_urgent(plan: Plan, known: Mapping[int, StoredPrediction], answers: int = 1) -> Plan:
     """The part of a plan that is carried out while people work: answered tasks first, then labels that changed, then
-    scores that moved enough to matter to somebody; at most LIVE_WRITES for each answered task.
+    scores that moved enough to matter to somebody; at most LIVE_WRITES for each of the `answers`.
 
     `known` are the predictions that were written before, with the answers they are based on.
     """
@@ -196,7 +204,7 @@ def only_urgent(plan: Plan, known: Mapping[int, StoredPrediction]) -> Plan:
     tasks = {wanted.task for _, wanted in answered}
     urgent = [change for change in plan.update if change[1].task not in tasks and _is_urgent(change)]
     new = len(answered) + len(plan.create)
-    room = LIVE_WRITES * max(new, 1) - new
+    room = LIVE_WRITES * max(new, answers) - new
     update = [*answered, *urgent[:room]]
     relabelled = sum(before.labels != wanted.labels for before, wanted in update)
     return replace(plan, update=update, deferred=len(plan.update) - len(update), relabelled=relabelled)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -14,17 +14,17 @@ from ..labelstudio import ProjectFacts
 from ..labelstudio.validation import explain_rejection
 from ..records import ProjectSummary
 from ..store.passes import LastPass, get_last_pass, save_last_pass
-from ..store.results import forget_results, get_results_time, save_results
+from ..store.results import forget_results, get_results_time, load_summary, save_results
 from ..store.users import read_names, save_users
 from .annotator_records import annotator_records
 from .context import Pace, PassContext
 from .desired import desired_predictions
 from .figures import figures
 from .gold_doubts import describe_doubts, doubtful_gold
-from .inputs import Inputs, fingerprint, read_inputs
+from .inputs import Inputs, fingerprint, read_inputs, without_answers
 from .label_records import fitted_labels
 from .outcome import Kind, Outcome, PassReport
-from .plan import DesiredPrediction, Plan
+from .plan import DesiredPrediction, Plan, Scope
 from .project_fit import ProjectFit, fit_project
 from .pull import Pulled, pull
 from .standing import Standing, begin_writing, end_writing, plan_writes, read_standing
@@ -77,29 +77,31 @@ def _run(context: PassContext) -> Outcome:
             return _clear(context, facts, inputs, standing)
         fit = _fit(context, inputs)
     with context.timed("plan"):
-        only = pulled.tasks if _rest_can_wait(context, pulled, standing, last) else None
-        desired = _desired(context, inputs, fit, only)
-        plan, standing = plan_writes(context, facts, desired, standing, only)
+        rest_due_in = _rest_due_in(context, facts, standing, last, current)
+        scope = Scope(pulled.tasks if rest_due_in else None, _new_answers(context, inputs))
+        desired = _desired(context, inputs, fit, scope)
+        plan, standing = plan_writes(context, facts, desired, standing, scope)
         summary = _summary(inputs, fit)
     _, warning = settings_to_change(facts, context.flags.take_over, plan.version, standing.versions)
-    report = _report(context, pulled, plan, summary, [*standing.warnings, warning], rest_waits=only is not None)
+    report = _report(context, pulled, plan, summary, [*standing.warnings, warning], rest_due_in)
     if context.flags.dry_run:
         return Outcome(Kind.DONE, report=report)
 
-    takes_long = only is None and plan.size > FEW_WRITES and context.flags.pace is not Pace.AT_ONCE
+    takes_long = not rest_due_in and plan.size > FEW_WRITES and context.flags.pace is not Pace.AT_ONCE
     if takes_long:
         with context.timed("results"):
             _save_results(context, inputs, fit, summary)
     with context.timed("write"):
-        written, plan = _write(context, facts, desired, plan, standing, only)
+        written, plan = _write(context, facts, desired, plan, standing, scope)
     with context.timed("results"):
         if written.ended_by is not None and written.ended_by.kind == Kind.STOPPED:
             raise written.ended_by
-        is_complete = takes_long or (only is None and not _rest_can_wait(context, pulled, standing, last))
+        is_complete = takes_long or not (rest_due_in or _rest_due_in(context, facts, standing, last, current))
         if is_complete and not takes_long:
             _save_results(context, inputs, fit, summary)
         if not written.refused:
-            covered = current if is_complete and written.ended_by is None else ""  # the next pass has to do the rest
+            is_covered = is_complete and written.ended_by is None  # or a later pass has to do the rest
+            covered = current if is_covered else without_answers(current)
             last = LastPass(covered, plan.version, summary, standing.verified_at, not plan.deferred)
             with context.transaction() as connection:
                 save_last_pass(connection, context.project, last)
@@ -128,22 +130,34 @@ def _fit(context: PassContext, inputs: Inputs) -> ProjectFit:
     )
 
 
-def _rest_can_wait(context: PassContext, pulled: Pulled, standing: Standing, last: LastPass | None) -> bool:
-    """Whether a later pass can do all but the answered tasks: people wait for these first."""
+def _rest_due_in(
+    context: PassContext, facts: ProjectFacts, standing: Standing, last: LastPass | None, current: str
+) -> float:
+    """Seconds until tasks that were not answered get their turn, 0 if that is now: people wait for answered ones.
+
+    If more than answers has changed, such as gold, somebody waits for all tasks.
+    """
     if context.flags.pace is not Pace.LIVE or standing.found is not None:
-        return False
-    was_answered = pulled.annotations_changed > 0 or last is None or not last.fingerprint
-    if not (was_answered and pulled.facts.task_number > LARGE_PROJECT) and not context.is_superseded():
-        return False
+        return 0.0
+    if last is None or without_answers(last.fingerprint) != without_answers(current):
+        return 0.0
+    if facts.task_number <= LARGE_PROJECT and not context.is_superseded():
+        return 0.0
     with context.store.data.connect() as connection:
-        return time.time() - get_results_time(connection, context.project) < REST_SECONDS
+        age = time.time() - get_results_time(connection, context.project)
+    return REST_SECONDS - age if 0 <= age < REST_SECONDS else 0.0
 
 
-def _desired(
-    context: PassContext, inputs: Inputs, fit: ProjectFit, tasks: Collection[int] | None
-) -> list[DesiredPrediction]:
-    """What the predictions should say, on all tasks or some."""
-    predictions = desired_predictions(inputs.crowd, fit, context.recipe.annotator_scores, inputs.texts, tasks)
+def _new_answers(context: PassContext, inputs: Inputs) -> int:
+    """How many answers were given since all tasks had their turn; at least one."""
+    with context.store.data.connect() as connection:
+        shown = load_summary(connection, context.project)
+    return max(len(inputs.crowd.units) - (shown.answers if shown is not None else 0), 1)
+
+
+def _desired(context: PassContext, inputs: Inputs, fit: ProjectFit, scope: Scope) -> list[DesiredPrediction]:
+    """What the predictions should say about the tasks of the scope."""
+    predictions = desired_predictions(inputs.crowd, fit, context.recipe.annotator_scores, inputs.texts, scope.tasks)
     return [prediction for prediction in predictions if inputs.is_complete(prediction.task)]
 
 
@@ -153,8 +167,8 @@ def _clear(context: PassContext, facts: ProjectFacts, inputs: Inputs, standing: 
         with context.transaction() as connection:
             forget_results(connection, context.project)
         if standing.versions:
-            plan, standing = plan_writes(context, facts, [], standing)
-            written, _ = _write(context, facts, [], plan, standing)
+            plan, standing = plan_writes(context, facts, [], standing, Scope())
+            written, _ = _write(context, facts, [], plan, standing, Scope())
             if written.ended_by is not None:
                 raise written.ended_by
         copy_task_meta(context, facts, standing.versions)
@@ -172,14 +186,17 @@ def _write(
     desired: Sequence[DesiredPrediction],
     plan: Plan,
     standing: Standing,
-    tasks: Collection[int] | None = None,
+    scope: Scope,
 ) -> tuple[Written, Plan]:
     """Carry out the plan; where it is interrupted, or tasks have been deleted, make a new one from what exists.
 
-    `tasks` as for `plan_writes`. Returns what was written, and the last plan.
+    Returns what was written, and the last plan. Where only answered tasks are written, none is left to the next pass:
+    it would not know of it.
     """
     if plan.is_empty:
         return Written(), plan
+    if scope.tasks is not None:
+        context = context.to_the_end()
     written = Written()
     for plans_left in reversed(range(MAX_PLANS)):
         begin_writing(context, facts, plan)
@@ -190,7 +207,7 @@ def _write(
         if not plans_left or not written.needs_new_plan:
             raise written.error
         desired = [prediction for prediction in desired if prediction.task not in written.tasks_gone]
-        plan, standing = plan_writes(context, facts, desired, read_standing(context, frozenset(), None), tasks)
+        plan, standing = plan_writes(context, facts, desired, read_standing(context, frozenset(), None), scope)
         written = written.with_missing({prediction.task for prediction in plan.create})
     end_writing(context, plan, standing, written)
     return written, plan
@@ -215,8 +232,7 @@ def _report(
     plan: Plan,
     summary: ProjectSummary,
     warnings: Sequence[str],
-    *,
-    rest_waits: bool = False,
+    rest_due_in: float = 0.0,
 ) -> PassReport:
     return PassReport(
         context.project,
@@ -226,7 +242,7 @@ def _report(
         summary,
         warnings=[*summary.warnings, *filter(None, warnings)],
         pace=context.flags.pace,
-        rest_waits=rest_waits,
+        rest_due_in=rest_due_in,
         seconds=context.seconds,
     )
 

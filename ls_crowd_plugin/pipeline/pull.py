@@ -27,7 +27,7 @@ from .task_reading import Reading, TextField, parse_task
 
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"  # the only form that Label Studio's filters read
 FEW_TASKS = 100  # that are read with their annotations in one request
-RACES = 3  # how often the counts are read again before an audit looks for what they tell of
+MAX_COUNT_RETRIES = 3  # how often to read the counts again before an audit finds out why they differ
 IN_FLIGHT = timedelta(seconds=20)  # a change may become visible this much later than the time it carries
 
 
@@ -181,18 +181,21 @@ def _read_changed(context: PassContext, reading: Reading, since: str) -> Found:
 def _read_with_counts(
     context: PassContext, reading: Reading, since: str, facts: ProjectFacts
 ) -> tuple[Found, ProjectFacts]:
-    """Mirror the tasks changed after `since`, until the counts of annotations agree with them.
+    """Mirror the tasks changed after `since`, until the counts agree with them or nothing more has changed.
 
-    Both are read one after the other, and somebody may have submitted in between: that must not lead to an audit.
+    Both are read one after the other, and people may submit in between: that alone should not lead to an audit.
     """
     found = _read_changed(context, reading, since)
-    for _ in range(RACES):
+    for _ in range(MAX_COUNT_RETRIES):
         if _counts_agree(context, facts):
             break
         facts = context.studio.project(context.project)
         if _counts_agree(context, facts):
             break
-        found += _read_changed(context, reading, since)
+        more = _read_changed(context, reading, since)
+        found += more
+        if not more.annotations_changed:  # nobody is submitting
+            break
     return found, facts
 
 

@@ -18,7 +18,7 @@ from ..store.predictions import (
 from ..store.project_settings import remember_settings
 from .context import Pace, PassContext
 from .existing import describe_hidden, describe_tampering, existing_predictions, our_versions, tampered
-from .plan import DesiredPrediction, ExistingPrediction, Plan, make_plan, only_urgent
+from .plan import DesiredPrediction, ExistingPrediction, Plan, Scope, make_plan, only_urgent
 from .write import Written, settings_to_change
 
 VERIFY_SECONDS = 3600.0  # equal counts do not say that nobody edited a prediction: they are compared this often
@@ -106,17 +106,17 @@ def plan_writes(
     facts: ProjectFacts,
     desired: Sequence[DesiredPrediction],
     standing: Standing,
-    tasks: Collection[int] | None = None,
+    scope: Scope,
 ) -> tuple[Plan, Standing]:
     """What to write at this pace, and what stands in Label Studio, which may have been listed for it.
 
-    If `tasks` are given, `desired` is about these, and nothing is done to others.
+    `desired` is about the tasks of the scope, and nothing is done to others.
     """
-    plan = _plan(context, facts, desired, standing, tasks)
+    plan = _plan(context, facts, desired, standing, scope)
     needs_ids = [existing.id for existing, _ in plan.update] + [existing.id for existing in plan.delete]
     if standing.found is None and 0 in needs_ids:  # an import does not tell them
         standing = _list(context, standing)
-        plan = _plan(context, facts, desired, standing, tasks)
+        plan = _plan(context, facts, desired, standing, scope)
     if desired:
         settings, _ = settings_to_change(facts, context.flags.take_over, plan.version, standing.versions)
         plan = replace(plan, settings=settings)
@@ -128,18 +128,18 @@ def _plan(
     facts: ProjectFacts,
     desired: Sequence[DesiredPrediction],
     standing: Standing,
-    tasks: Collection[int] | None,
+    scope: Scope,
 ) -> Plan:
     plan = make_plan(
         [prediction for prediction in desired if prediction.task not in standing.hidden],
-        [one for one in standing.existing if tasks is None or one.task in tasks],
+        [one for one in standing.existing if scope.tasks is None or one.task in scope.tasks],
         tasks=facts.task_number,
         shown_version=facts.model_version or "",
-        ours=standing.versions if tasks is not None else (),
+        ours=standing.versions if scope.tasks is not None else (),
         taken=standing.taken,
         may_replace=context.flags.pace is Pace.AT_ONCE,
     )
-    return only_urgent(plan, standing.known) if context.flags.pace is Pace.LIVE else plan
+    return only_urgent(plan, standing.known, scope.answers) if context.flags.pace is Pace.LIVE else plan
 
 
 def begin_writing(context: PassContext, facts: ProjectFacts, plan: Plan) -> None:

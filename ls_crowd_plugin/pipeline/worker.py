@@ -26,7 +26,7 @@ from .lease import HeldLease, keep_lease, process_name, reap_dead_owners
 from .memory import explain_too_large
 from .outcome import Kind, Outcome, PassReport
 from .poll import poll
-from .project_pass import OUTAGE_PAUSE, REST_SECONDS, run_pass
+from .project_pass import OUTAGE_PAUSE, run_pass
 from .upkeep import confirm_candidates, shorten_trail
 
 IDLE_SECONDS = 0.1  # how soon an idle worker notices that something is due
@@ -250,9 +250,10 @@ class Worker:
             report = outcome.report
             if report is not None and report.pulled.annotations_changed:
                 queue.mark_active(connection, claim.project)
-            if report is not None and report.pace is Pace.LIVE:
-                seconds = min(REST_SECONDS, self.settle_seconds) if report.rest_waits else self.settle_seconds
-                queue.request_when_idle(connection, claim.project, seconds)
+            if report is not None and report.rest_due_in:
+                queue.request_later(connection, claim.project, report.rest_due_in)
+            elif report is not None and report.pace is Pace.LIVE:
+                queue.request_when_idle(connection, claim.project, self.settle_seconds)
         elif action is Action.PARK:
             queue.complete(connection, claim, outcome.reason)
         elif action is Action.RETRY:

@@ -122,10 +122,12 @@ def enqueue_all(connection: Connection) -> None:
 
 def request_when_idle(connection: Connection, project: int, seconds: float) -> None:
     """Request a pass for when the project has been idle for some seconds, unless one is requested already."""
-    idle = (queue_table.c.project == project) & (queue_table.c.requested <= queue_table.c.completed)
-    due = queue_table.c.active_at + seconds
-    values = {"requested": queue_table.c.requested + 1, "requested_at": due, "not_before": due}
-    connection.execute(update(queue_table).where(idle).values(**values))
+    _request_at(connection, project, queue_table.c.active_at + seconds)
+
+
+def request_later(connection: Connection, project: int, seconds: float) -> None:
+    """Request a pass in some seconds, unless one is requested already."""
+    _request_at(connection, project, now(connection) + seconds)
 
 
 def mark_active(connection: Connection, project: int) -> None:
@@ -305,6 +307,12 @@ def _new_request(
         "not_before": case((after_quiet < latest, after_quiet), else_=latest),
         "attempts": literal(0),
     }
+
+
+def _request_at(connection: Connection, project: int, due: ColumnElement[float]) -> None:
+    idle = (queue_table.c.project == project) & (queue_table.c.requested <= queue_table.c.completed)
+    values = {"requested": queue_table.c.requested + 1, "requested_at": due, "not_before": due}
+    connection.execute(update(queue_table).where(idle).values(**values))
 
 
 def _end(connection: Connection, claim: Claim, **changes: object) -> bool:

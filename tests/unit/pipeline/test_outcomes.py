@@ -34,7 +34,7 @@ def has_results(store: Store) -> bool:
 def has_last_pass(store: Store) -> bool:
     with store.data.connect() as connection:
         last = get_last_pass(connection, PROJECT)
-    return last is not None and last.fingerprint != ""
+    return last is not None and "-" in last.fingerprint
 
 
 def take_over(store: Store) -> None:

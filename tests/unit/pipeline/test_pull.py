@@ -103,7 +103,7 @@ class TestPull:
     def test_lists_no_tasks_because_people_submit_while_it_reads(
         self, studio: MemoryStudio, memory_store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """The counts never agree with the tasks that were read just before or after them."""
+        """Neither the first nor the second counts agree with the tasks that were read just before and after them."""
         pull_now(studio, memory_store)
         newcomers, read_project = iter(range(100, 104)), studio.project
 
@@ -124,7 +124,7 @@ class TestPull:
     def test_lists_short_pages_while_people_work(
         self, studio: MemoryStudio, memory_store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(audit_module, "SHORT_PAGE", 1)
+        monkeypatch.setattr(audit_module, "FEW_LISTED", 1)
         pull_now(studio, memory_store)
         studio.wait()
         live = RunFlags(pace=Pace.LIVE, audit_seconds=0.0)

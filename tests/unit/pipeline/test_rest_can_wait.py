@@ -3,26 +3,47 @@ wait for a while."""
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
-from ls_crowd_plugin.errors import Interrupted
+from ls_crowd_plugin.errors import EndPass, Interrupted
 from ls_crowd_plugin.pipeline import plan, project_pass
 from ls_crowd_plugin.pipeline.context import Pace, RunFlags
 from ls_crowd_plugin.pipeline.outcome import Kind, Outcome
 from ls_crowd_plugin.pipeline.plan import VERSION
+from ls_crowd_plugin.pipeline.project_pass import REST_SECONDS
 from ls_crowd_plugin.recipe import Recipe
 from ls_crowd_plugin.store import Store
-from tests.support.memory_studio import MemoryStudio, mood
+from ls_crowd_plugin.store.gold import add_gold
+from tests.support.memory_studio import PROJECT, MemoryStudio, mood
 from tests.support.passes import PLURALITY, agreed_studio, answer_together, change_minds, pass_over
 from tests.support.predictions import FEW
 
 NEW_TASK = 99
-OTHER_SCORES = Recipe(method="gem", task_meta="off")  # than by plurality, on all tasks
+GEM = Recipe(method="gem", task_meta="off")  # an answer to one task changes the scores of all
 
 
-def live_pass(studio: MemoryStudio, store: Store, *, is_superseded: bool, recipe: Recipe = PLURALITY) -> Outcome:
+def live_pass(studio: MemoryStudio, store: Store, *, is_superseded: bool, recipe: Recipe = GEM) -> Outcome:
     flags = RunFlags(pace=Pace.LIVE)
     return pass_over(studio, store, recipe=recipe, flags=flags, is_superseded=lambda: is_superseded)
+
+
+@pytest.fixture
+def studio(memory_store: Store) -> MemoryStudio:
+    """A project that was written, and in which one task was answered last."""
+    studio = agreed_studio(FEW)
+    for _ in range(3):  # then changes of other tasks are older than what is read once more
+        pass_over(studio, memory_store, recipe=GEM)
+        change_minds(studio, FEW[0])
+    pass_over(studio, memory_store, recipe=GEM)
+    return studio
+
+
+def disagree(studio: MemoryStudio) -> None:
+    """Let one of the three people change the answer to the first task."""
+    (label,) = studio.task_rows[FEW[0]]["annotations"][0]["result"][0]["value"]["choices"]
+    studio.annotate(FEW[0], 1, "bad" if label == "good" else "good")
 
 
 @pytest.fixture(autouse=True)
@@ -34,17 +55,12 @@ def changed_tasks(studio: MemoryStudio, before: list[str]) -> int:
     return len(set(studio.contents()) - set(before))
 
 
-def test_only_answered_tasks_are_written(memory_store: Store) -> None:
-    studio = agreed_studio(FEW)
-    for _ in range(3):  # then changes of other tasks are older than what is read once more
-        pass_over(studio, memory_store)
-        change_minds(studio, FEW[0])
-    pass_over(studio, memory_store)
+def test_only_answered_tasks_are_written(studio: MemoryStudio, memory_store: Store) -> None:
     before = studio.contents()
-    change_minds(studio, FEW[0])
-    assert live_pass(studio, memory_store, is_superseded=True, recipe=OTHER_SCORES).kind is Kind.DONE
+    disagree(studio)
+    assert live_pass(studio, memory_store, is_superseded=True).kind is Kind.DONE
     assert changed_tasks(studio, before) == 1
-    assert live_pass(studio, memory_store, is_superseded=False, recipe=OTHER_SCORES).kind is Kind.DONE
+    assert live_pass(studio, memory_store, is_superseded=False).kind is Kind.DONE
     assert changed_tasks(studio, before) == len(FEW)
 
 
@@ -53,56 +69,79 @@ class TestLargeProjects:
     def even_a_few_tasks_are_many(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(project_pass, "LARGE_PROJECT", len(FEW) - 1)
 
-    @pytest.fixture
-    def studio(self, memory_store: Store) -> MemoryStudio:
-        """A project that was written, and in which one task was answered last."""
-        studio = agreed_studio(FEW)
-        for _ in range(3):
-            pass_over(studio, memory_store)
-            change_minds(studio, FEW[0])
-        pass_over(studio, memory_store)
-        return studio
-
     def test_get_only_answered_tasks_written_at_once(self, studio: MemoryStudio, memory_store: Store) -> None:
         before = studio.contents()
-        change_minds(studio, FEW[0])
-        outcome = live_pass(studio, memory_store, is_superseded=False, recipe=OTHER_SCORES)
+        disagree(studio)
+        outcome = live_pass(studio, memory_store, is_superseded=False)
         assert outcome.report is not None
-        assert (outcome.report.rest_waits, changed_tasks(studio, before)) == (True, 1)
+        assert 30 < outcome.report.rest_due_in <= REST_SECONDS
+        assert changed_tasks(studio, before) == 1
 
     def test_are_not_written_whole_by_a_pass_that_finds_nothing_new(
         self, studio: MemoryStudio, memory_store: Store
     ) -> None:
         """As when the event of an answer comes after the pass that has read it."""
         before = studio.contents()
-        change_minds(studio, FEW[0])
+        disagree(studio)
         for _ in range(2):
-            live_pass(studio, memory_store, is_superseded=False, recipe=OTHER_SCORES)
+            live_pass(studio, memory_store, is_superseded=False)
         assert changed_tasks(studio, before) == 1
 
-    def test_are_written_whole_a_minute_later(
-        self, studio: MemoryStudio, memory_store: Store, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize("age", [-10.0, 61.0])  # a clock that was set back does not count
+    def test_are_written_whole_when_the_results_are_a_minute_old(
+        self, age: float, studio: MemoryStudio, memory_store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         before = studio.contents()
-        change_minds(studio, FEW[0])
-        live_pass(studio, memory_store, is_superseded=False, recipe=OTHER_SCORES)
-        monkeypatch.setattr(project_pass, "REST_SECONDS", 0.0)
-        live_pass(studio, memory_store, is_superseded=False, recipe=OTHER_SCORES)
-        assert changed_tasks(studio, before) == len(FEW)
+        disagree(studio)
+        live_pass(studio, memory_store, is_superseded=False)
+        now = time.time()
+        monkeypatch.setattr(project_pass, "get_results_time", lambda *_: now - age)
+        outcome = live_pass(studio, memory_store, is_superseded=False)
+        assert outcome.report is not None
+        assert (outcome.report.rest_due_in, changed_tasks(studio, before)) == (0.0, len(FEW))
 
-    def test_are_written_whole_at_once_if_no_answer_changed(self, studio: MemoryStudio, memory_store: Store) -> None:
-        """As when gold was marked: somebody looks at the effect."""
+    def test_are_written_whole_at_once_if_gold_was_marked(self, studio: MemoryStudio, memory_store: Store) -> None:
+        """Somebody looks at the effect, also where an answer has left the rest waiting."""
         before = studio.contents()
-        live_pass(studio, memory_store, is_superseded=False, recipe=OTHER_SCORES)
+        disagree(studio)
+        live_pass(studio, memory_store, is_superseded=False)
+        with memory_store.data.begin() as connection:
+            add_gold(connection, PROJECT, {(FEW[1], "mood"): "bad"})
+        live_pass(studio, memory_store, is_superseded=False)
         assert changed_tasks(studio, before) == len(FEW)
 
+    def test_have_no_answered_task_left_to_the_next_pass(self, studio: MemoryStudio, memory_store: Store) -> None:
+        def is_superseded(*, rest_can_wait: bool = False) -> None:
+            if rest_can_wait:
+                raise EndPass("superseded")
 
-def test_the_rest_does_not_wait_for_ever(memory_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(project_pass, "REST_SECONDS", 0.0)
-    studio = agreed_studio(FEW)
-    pass_over(studio, memory_store)
+        before = studio.contents()
+        for task in FEW[:3]:
+            change_minds(studio, task)
+        flags = RunFlags(pace=Pace.LIVE)
+        outcome = pass_over(studio, memory_store, recipe=GEM, flags=flags, checkpoint=is_superseded)
+        assert (outcome.kind, changed_tasks(studio, before)) == (Kind.DONE, 3)
+
+
+def test_the_rest_may_write_ten_predictions_for_each_answer_it_waited_for(
+    studio: MemoryStudio, memory_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "LIVE_WRITES", 2)
     before = studio.contents()
-    live_pass(studio, memory_store, is_superseded=True, recipe=OTHER_SCORES)
+    for annotator in (11, 12):
+        studio.annotate(FEW[0], annotator, "bad")
+        live_pass(studio, memory_store, is_superseded=True)
+    live_pass(studio, memory_store, is_superseded=False)
+    assert changed_tasks(studio, before) == 1 + 2 * 2
+
+
+def test_the_rest_does_not_wait_for_ever(
+    studio: MemoryStudio, memory_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(project_pass, "REST_SECONDS", 0.0)
+    before = studio.contents()
+    disagree(studio)
+    live_pass(studio, memory_store, is_superseded=True)
     assert changed_tasks(studio, before) == len(FEW)
 
 
@@ -113,7 +152,7 @@ def test_a_new_task_gets_a_prediction_of_our_version(memory_store: Store) -> Non
     pass_over(studio, memory_store)
     studio.add_task(NEW_TASK)
     answer_together(studio, NEW_TASK, "good")
-    live_pass(studio, memory_store, is_superseded=True)
+    live_pass(studio, memory_store, is_superseded=True, recipe=PLURALITY)
     versions = {row["model_version"] for row in studio.prediction_rows.values() if row["task"] == NEW_TASK}
     assert versions == {f"{VERSION}-2"}
 
@@ -122,7 +161,7 @@ def test_a_prediction_goes_with_the_answers_it_is_based_on(memory_store: Store) 
     studio = agreed_studio(FEW)
     pass_over(studio, memory_store)
     studio.delete_annotations(FEW[0])
-    live_pass(studio, memory_store, is_superseded=True)
+    live_pass(studio, memory_store, is_superseded=True, recipe=PLURALITY)
     assert sorted(studio.labels()) == sorted(FEW[1:])
 
 
@@ -133,9 +172,9 @@ def test_an_interrupted_request_spares_other_tasks(carried_out: bool, memory_sto
     before = studio.labels()
     change_minds(studio, FEW[0])
     studio.break_write(1, Interrupted("The connection broke."), carried_out=carried_out)
-    live_pass(studio, memory_store, is_superseded=True)
+    live_pass(studio, memory_store, is_superseded=True, recipe=PLURALITY)
     studio.repair()
     assert studio.labels().keys() == before.keys()
-    live_pass(studio, memory_store, is_superseded=False)
+    live_pass(studio, memory_store, is_superseded=False, recipe=PLURALITY)
     assert studio.labels()[FEW[0]] != before[FEW[0]]
     assert all(studio.labels()[task] == before[task] for task in FEW[1:])

@@ -7,7 +7,6 @@ import pytest
 from ls_crowd_plugin.pipeline import worker as worker_module
 from ls_crowd_plugin.pipeline.context import Pace, PassContext
 from ls_crowd_plugin.pipeline.outcome import Kind, Outcome
-from ls_crowd_plugin.pipeline.project_pass import REST_SECONDS
 from ls_crowd_plugin.pipeline.worker import Worker
 from ls_crowd_plugin.store import Store
 from tests.support.memory_studio import MemoryStudio
@@ -44,10 +43,10 @@ class TestSmallChanges:
         self, worker: Worker, memory_store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         enqueue(memory_store, is_event=True)
-        replace_pass(monkeypatch, lambda _: Outcome(Kind.DONE, report=make_report(pace=Pace.LIVE, rest_waits=True)))
+        replace_pass(monkeypatch, lambda _: Outcome(Kind.DONE, report=make_report(pace=Pace.LIVE, rest_due_in=40.0)))
         worker.step()
         entry = entry_of(memory_store)
-        assert (entry.waiting, -REST_SECONDS <= entry.due < 30 - REST_SECONDS) == (None, True)
+        assert (entry.waiting, -40 <= entry.due < -20) == (None, True)
 
     @pytest.mark.parametrize(("is_event", "pace"), [(True, Pace.LIVE), (False, Pace.SETTLE)])
     def test_are_written_only_if_there_was_no_event(

@@ -103,6 +103,20 @@ class TestEnqueueAll:
         assert claim_project(store) is None
 
 
+class TestRequestLater:
+    def test_requests_a_pass_in_some_seconds_however_long_the_project_was_idle(self, store: Store) -> None:
+        enqueue(store, 3)
+        run(store.work, queue.complete, claim(store))
+        run(store.work, queue.request_later, 3, 60.0)
+        entry = get_entry(store)
+        assert (entry.waiting, -61 < entry.due < -55, claim_project(store)) == (None, True, None)
+
+    def test_never_postpones_an_open_request(self, store: Store) -> None:
+        enqueue(store, 3)
+        run(store.work, queue.request_later, 3, 60.0)
+        assert claim_project(store) == 3
+
+
 class TestRequestWhenIdle:
     def test_requests_a_pass_for_when_the_project_has_been_idle(self, store: Store) -> None:
         run(store.work, queue.enqueue, 3, is_event=True)
