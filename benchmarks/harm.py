@@ -4,8 +4,9 @@
 
 Starts a Label Studio (SQLite) with a project of three answers per task. An answer every two seconds arrives there, and
 one in a small project that the plugin does not know: first and last without the service, in between with it. When a
-prediction appears is read from Label Studio's database, because polling Label Studio would add to its load. At the end,
-when nobody works any more, everything that the plugin wrote must equal a fresh sync.
+prediction appears is read from Label Studio's database, because polling Label Studio would add to its load. The least
+that any plugin could do is measured, too: one bare request for each answer, which writes a prediction. At the end, when
+nobody works any more, everything that the plugin wrote must equal a fresh sync.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import numpy as np
 
 from ls_crowd_plugin.demo.server import Server, free_port, prepare
 from ls_crowd_plugin.demo.service import Service
-from ls_crowd_plugin.labelstudio import Http, LabelStudio
+from ls_crowd_plugin.labelstudio import Http, LabelStudio, Prediction
 from ls_crowd_plugin.pipeline.context import RunFlags
 from ls_crowd_plugin.recipe import Recipe
 from ls_crowd_plugin.store import open_store
@@ -62,7 +63,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, Server(options.home, Path(folder) / "data") as server:
         http = Http(server.url, server.key)
         crowd = _Crowd(http, Path(folder) / "data" / "label_studio.sqlite3", options.people, options.tasks)
-        without, with_it = Times(), Times()
+        without, with_it, least = Times(), Times(), Times()
         crowd.work(without, options.seconds / 2)
         with _service(server, Path(folder), options.settle) as service:
             _connect(http, service, crowd.large)
@@ -73,7 +74,8 @@ def main() -> None:
             after = service.metrics()
             service.stop()
             crowd.work(without, options.seconds / 2)
-            _print(options.seconds, without, with_it, _written(after) - _written(before))
+            crowd.work(least, options.seconds, rewrites=True)
+            _print(options.seconds, without, least, with_it, _written(after) - _written(before))
             _print_stages(before, after)
             service.start()
             started = time.monotonic()
@@ -116,8 +118,9 @@ class _Crowd:
             answered.append(self._people[person])
         return {"data": {"text": f"Something about {self._random.random():.6f}."}, "annotations": annotations}, answered
 
-    def work(self, times: Times, seconds: float) -> None:
-        """Answer in both projects, and note when predictions appear."""
+    def work(self, times: Times, seconds: float, *, rewrites: bool = False) -> None:
+        """Answer in both projects, and note when predictions appear; if asked to, rewrite as many predictions."""
+        written = LabelStudio(self._http).predictions(self.large) if rewrites else []
         start, waiting = time.monotonic() + 1.0, _Waiting(self._database, times)
         looking = threading.Thread(target=waiting.look, args=(start + seconds,))
         threads = [
@@ -127,6 +130,8 @@ class _Crowd:
                 target=self._answer, args=(self._other_open, times.other, start + EVERY / 2, seconds, None)
             ),
         ]
+        if rewrites:
+            threads.append(threading.Thread(target=self._rewrite, args=(written, start, seconds)))
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -152,6 +157,14 @@ class _Crowd:
             took.append(submit(http, task, person, LABELS[int(self._random.integers(len(LABELS)))]))
             if waiting is not None:
                 waiting.submitted[task] = began
+
+    def _rewrite(self, written: list[Prediction], start: float, seconds: float) -> None:
+        """Write one prediction for each answer, at any moment between two answers."""
+        studio, random = LabelStudio(Http(self._http.url, self._http._key)), np.random.default_rng(0)
+        for number, one in zip(range(int(seconds / EVERY)), written, strict=False):
+            time.sleep(max(start + EVERY * (number + random.random()) - time.monotonic(), 0.0))
+            changes = {"result": one.result, "score": one.score, "model_version": one.model_version}
+            studio.change_prediction(one.id, changes)
 
 
 class _Waiting:
@@ -221,18 +234,20 @@ def _wait_until_equal(http: Http, service: Service, project: int, settle: int) -
     return False
 
 
-def _print(seconds: int, without: Times, with_it: Times, written: int) -> None:
+def _print(seconds: int, without: Times, least: Times, with_it: Times, written: int) -> None:
     rows: list[tuple[Cell, ...]] = []
-    for name, bare, ours in (("large", without.large, with_it.large), ("other", without.other, with_it.other)):
+    for name in ("large", "other"):
         for share in (0.5, 0.95):
-            one, two = (float(np.quantile(times, share)) for times in (bare, ours))
+            bare, one, ours = (float(np.quantile(getattr(times, name), share)) for times in (without, least, with_it))
             limit = 1.3 if share == 0.95 else None
-            rows.append((f"submit, {name} project, p{share * 100:.0f}, s", one, two, two / one, limit))
+            what = f"submit, {name} project, p{share * 100:.0f}, s"
+            rows.append((what, bare, one, one / bare, ours, ours / bare, limit))
     p95 = float(np.quantile(with_it.consensus, 0.95)) if with_it.consensus else float("nan")
-    rows.append(("submit to consensus of the task, p95, s", None, p95, None, 8.0))
-    rows.append(("answers whose consensus was seen", None, len(with_it.consensus), None, with_it.answers))
-    rows.append(("predictions written per answer", None, written / max(with_it.answers, 1), None, 10.0))
-    print_table(f"{seconds} s of work", ("what", "without", "with", "ratio", "wanted"), rows, digits=2)
+    rows.append(("submit to consensus of the task, p95, s", None, None, None, p95, None, 8.0))
+    rows.append(("answers whose consensus was seen", None, None, None, len(with_it.consensus), None, with_it.answers))
+    rows.append(("predictions written per answer", None, 1.0, None, written / max(with_it.answers, 1), None, 10.0))
+    columns = ("what", "without", "one bare write an answer", "ratio", "with", "ratio", "wanted")
+    print_table(f"{seconds} s of work", columns, rows, digits=2)
 
 
 def _print_stages(before: Mapping[str, float], after: Mapping[str, float]) -> None:
