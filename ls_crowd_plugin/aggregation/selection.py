@@ -10,20 +10,25 @@ import numpy as np
 
 from ..errors import UnusableInput
 from .answers import Answers
-from .calibration import DEFAULT_CALIBRATION, POOL_CALIBRATION, Calibration, calibrate
-from .cross_validation import HeldOut, cross_validate, judge_by_gold
+from .calibration import (
+    AS_IT_IS,
+    DEFAULT_CALIBRATION,
+    POOL_CALIBRATION,
+    Calibration,
+    calibrate,
+)
+from .cross_validation import MIN_WEIGHT, GoldWeights, HeldOut, cross_validate, weigh_by_gold
 from .fit import Fit, Posterior, Votes
 from .forms import AGREEMENT, FORMS, OTHER_METHODS, Form, common_table, forms_of
 from .types import Progress
 
 SHARPNESS = 0.01  # nats per answer by which a form must fall behind to lose weight by a factor of e
-MIN_WEIGHT = 0.05  # forms with less weight are left out of the average
-MIN_GOLD = 10  # fewer gold items than this cannot tell forms apart
-GOLD_CANDIDATES = ("neg", "plu")  # the methods beside GEM that gold may choose
+OTHERS_WEIGHT, OTHERS_GOLD = 0.2, 10.0  # prior weight of forms that only gold can bring in, reached with much gold
 
 # Where mistakes depend on the label, no form is best on most crowds, and evidence does not tell which one is. So three
 # forms that err in different ways count the same: one with many numbers per annotator, one with few, and the votes.
 POOLED_WITH_HABITS = ("leanings", "agreement")
+ONLY_WITH_GOLD = (*POOLED_WITH_HABITS, "plu")  # may always get weight from gold
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ def fit_method(answers: Answers, method: str, form: str | None, seed: int, progr
     if method == "auto":
         return _fit_auto(answers, seed, progress)
     if method == "gem" and form is None:
-        return _calibrate_evidence(compare_forms(answers, seed, progress), seed, progress)
+        return _calibrate_evidence(answers, compare_forms(answers, seed, progress), seed, progress)
     chosen = OTHER_METHODS[method] if form is None else forms_of(method)[form]
     if not chosen.fits_in_memory(answers):
         raise UnusableInput(
@@ -60,18 +65,11 @@ def _fit_form(answers: Answers, method: str, form: Form, why: str, seed: int, pr
 
 
 def _fit_auto(answers: Answers, seed: int, progress: Progress) -> MethodFit:
-    """GEM, unless there is nothing to compare or gold favours another method."""
+    """GEM, unless there is nothing to compare."""
     if len(answers.annotators) == 1 or answers.answers_per_item.max() <= 1:
         why = "No task has answers from two people, so there is nothing to compare."
         return _fit_form(answers, "plu", OTHER_METHODS["plu"], why, seed, progress)
-    evidence = compare_forms(answers, seed, progress)
-    gold = int((answers.has_gold & answers.is_informative).sum())
-    if gold >= MIN_GOLD:
-        return _choose_by_gold(answers, evidence, seed, progress)
-    if gold:
-        few = f"Gold was not used to choose: this takes {MIN_GOLD} answered gold tasks, and there are {gold}."
-        evidence = replace(evidence, reason=f"{evidence.reason} {few}")
-    return _calibrate_evidence(evidence, seed, progress)
+    return _calibrate_evidence(answers, compare_forms(answers, seed, progress), seed, progress)
 
 
 @dataclass(frozen=True)
@@ -157,7 +155,7 @@ def _resume(name: str, fit: Fit, answers: Answers, progress: Progress) -> Fit:
 
 
 def _member(name: str) -> Form:
-    return AGREEMENT if name == "agreement" else FORMS[name]
+    return AGREEMENT if name == "agreement" else FORMS.get(name) or OTHER_METHODS[name]
 
 
 def _choose_weights(fits: Mapping[str, Fit], answers: Answers) -> dict[str, float]:
@@ -205,33 +203,31 @@ def _weights(fits: Mapping[str, Fit]) -> dict[str, float]:
     return {name: float(value / total) for name, value in kept.items()}
 
 
-def _choose_by_gold(answers: Answers, evidence: Evidence, seed: int, progress: Progress) -> MethodFit:
-    """Use the forms that the evidence favours, unless another form is clearly better on held-out gold."""
-    forms = evidence.members
-    quick = next((name for name in evidence.fits if not _member(name).all_labels and name != "agreement"), None)
-    if quick is not None:
-        forms[quick] = FORMS[quick]
-    forms.update({name: OTHER_METHODS[name] for name in GOLD_CANDIDATES})
-    judgement = judge_by_gold(answers, forms, evidence.form, evidence.weights, seed, progress)
-    best, accuracy = judgement.best, judgement.accuracy
-    if best == evidence.form:
-        gold = f"On {judgement.items} gold tasks, hidden in turn, this is right on {accuracy[best]:.1%}"
-        why = f"{evidence.reason} {gold}, and no alternative is clearly better. {evidence.statistics}"
-        return _calibrated(evidence.fit(), "gem", why, judgement.held_out, evidence.calibration)
-    why = (
-        f"Gold favours {best} ({forms[best].description}): on {judgement.items} gold tasks, hidden in turn, it is right"
-        f" on {accuracy[best]:.1%}, against {accuracy[evidence.form]:.1%} for {evidence.name}."
-    )
-    fit = evidence.fits.get(best)
-    if fit is None or not fit.convergence.converged:  # not fitted to all answers, or given up early
-        fit = forms[best](answers, partial(progress, best))
-    return _calibrated(fit, best if best in OTHER_METHODS else "gem", why, judgement.held_out)
+def _calibrate_evidence(answers: Answers, evidence: Evidence, seed: int, progress: Progress) -> MethodFit:
+    """Average the forms by evidence, and by gold if there is any."""
+    gold = int((answers.has_gold & answers.is_informative).sum())
+    if not gold:
+        held_out = cross_validate(answers, evidence.members, evidence.weights, seed, progress)
+        return _calibrated(evidence.fit(), "gem", evidence.why, held_out, evidence.calibration)
+    prior = _prior_weights(evidence, answers, gold)
+    judged = weigh_by_gold(answers, {name: _member(name) for name in prior}, prior, seed, progress)
+    weighed = replace(evidence, fits=judged.fits, weights=judged.weights)
+    method = weighed.form if weighed.form in OTHER_METHODS else "gem"
+    why = f"{_reason_with_gold(judged)} {evidence.statistics}"
+    return _calibrated(weighed.fit(), method, why, judged.held_out, AS_IT_IS)
 
 
-def _calibrate_evidence(evidence: Evidence, seed: int, progress: Progress) -> MethodFit:
-    fit = evidence.fit()
-    held_out = cross_validate(fit.answers, evidence.members, evidence.weights, seed, progress)
-    return _calibrated(fit, "gem", evidence.why, held_out, evidence.calibration)
+def _prior_weights(evidence: Evidence, answers: Answers, gold: int) -> dict[str, float]:
+    """The weights by evidence, and a little for the best form of each other kind; the more gold, the more of that."""
+    families = {_member(name).family or name for name in evidence.weights}
+    others = [name for name in ONLY_WITH_GOLD if name not in families and _member(name).fits_in_memory(answers)]
+    for name in evidence.fits:  # the best first
+        if (family := _member(name).family) and family not in families:
+            families.add(family)
+            others.append(name)
+    share = OTHERS_WEIGHT * gold / (gold + OTHERS_GOLD) if others else 0.0
+    prior = {name: (1 - share) * weight for name, weight in evidence.weights.items()}
+    return {**prior, **dict.fromkeys(others, share / max(len(others), 1))}
 
 
 def _calibrated(
@@ -276,6 +272,13 @@ def _reason(weights: Mapping[str, float]) -> str:
     if "agreement" in weights:
         return f"Mistakes depend on the label. Averages {forms}, which err in different ways."
     return f"Averages {forms}, which explain the answers about equally well."
+
+
+def _reason_with_gold(judged: GoldWeights) -> str:
+    forms = _in_words([f"{name} ({weight:.0%})" for name, weight in judged.weights.items()])
+    used = f"Averages {forms}" if len(judged.weights) > 1 else f"Uses {next(iter(judged.weights))}"
+    right = f"on {judged.items} gold tasks, hidden in turn, this is right on {judged.accuracy:.1%}"
+    return f"{used}, by how well they explain the answers and gold: {right}."
 
 
 def _in_words(names: Sequence[str]) -> str:
