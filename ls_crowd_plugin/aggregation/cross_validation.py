@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from .answers import Answers
-from .calibration import AS_IT_IS, Calibration, calibrate, calibrate_fit
+from .calibration import Calibration, calibrate, calibrate_fit
 from .fit import SAME, Fit, Posterior, Resume
 from .forms import Form, common_table
 from .types import Flags, Floats, Id, Positions, Progress
@@ -35,7 +35,7 @@ class HeldOut:
 class GoldWeights:
     """How much each form counts by the gold labels that it did not see."""
 
-    weights: Mapping[str, float]  # form → weight; those of little weight are left out
+    weights: Mapping[str, float]  # form → weight, in the order of the prior; those of little weight are left out
     fits: Mapping[str, Fit]  # form → its fit to all answers and gold, calibrated
     accuracy: float  # share of right labels of the average, on gold items whose label it did not see
     items: int  # how many gold items were judged
@@ -53,18 +53,29 @@ def cross_validate(
 
 
 def weigh_by_gold(
-    answers: Answers, forms: Mapping[str, Form], prior: Mapping[str, float], seed: int, progress: Progress
+    answers: Answers,
+    forms: Mapping[str, Form],
+    prior: Mapping[str, float],
+    default: Calibration,
+    seed: int,
+    progress: Progress,
+    starts: Mapping[str, Fit] | None = None,
 ) -> GoldWeights:
     """Weigh forms by the probability that they give to gold labels which they did not see.
 
-    Each form is calibrated first, so that one which is sure and wrong does not outvote the others. The weights w
-    maximise  Π_i Σ_f w_f P_f(gold label of i) · Π_f w_f^(PRIOR_TASKS · prior_f):  the most probable ones if the prior
-    weights count as much as PRIOR_TASKS gold items. So they move with every gold item, and never jump.
+    Each form is calibrated first, so that one which is sure and wrong does not outvote the others; `default` is what
+    each would be calibrated by without gold. The weights w maximise
+
+        Π_i Σ_f w_f P_f(gold label of i) · Π_f w_f^(PRIOR_TASKS · prior_f)
+
+    over gold items i and forms f: the most probable ones if the prior weights count as much as PRIOR_TASKS gold items.
+    So one more gold item moves them by at most 1 / PRIOR_TASKS, and less the more there are. `starts` as for
+    `fit_without_gold`.
     """
     sample = answers.sample(seed)
     table = common_table(sample, forms.values())
-    fits = fit_without_gold(sample, forms, seed, progress)
-    calibrations = {name: fits.calibration(table, name) for name in forms}
+    fits = fit_without_gold(sample, forms, seed, progress, starts)
+    calibrations = {name: fits.calibration(table, name, default) for name in forms}
     fits = fits.calibrated(calibrations)
     items = np.flatnonzero(sample.has_gold & sample.is_informative)
     likelihood = np.stack(
@@ -72,13 +83,12 @@ def weigh_by_gold(
     )
     weight = most_probable_weights(likelihood, np.array([prior[name] for name in forms]))
     kept = {name: float(value) for name, value in zip(forms, weight, strict=True) if value >= MIN_WEIGHT}
-    weights = {name: value / sum(kept.values()) for name, value in sorted(kept.items(), key=lambda one: -one[1])}
+    weights = {name: value / sum(kept.values()) for name, value in kept.items()}
     held_out = fits.average(table, weights)
     accuracy = float(correctness(table, held_out.posterior, items).mean())
-    members = {
-        name: calibrate_fit(fits.go_on[name](answers, partial(progress, name)), calibrations[name]) for name in weights
-    }
-    return GoldWeights(weights, members, accuracy, len(items), held_out)
+    members = {name: fits.go_on(name)(answers, partial(progress, name)) for name in weights}
+    calibrated = {name: calibrate_fit(fit, calibrations[name]) for name, fit in members.items()}
+    return GoldWeights(weights, calibrated, accuracy, len(items), held_out)
 
 
 def most_probable_weights(likelihood: Floats, prior: Floats) -> Floats:
@@ -98,13 +108,16 @@ class HeldOutFits:
     forms: Mapping[str, Form]
     fits: Mapping[str, Mapping[int, Fit]]  # form → fold → the fit that did not see the gold labels in it
     fold: Mapping[Id, int]  # gold item → the fold in which it is hidden
-    go_on: Mapping[str, Resume]  # form → fits it to any gold, from the same start as the fits above
 
-    def calibration(self, table: Answers, name: str) -> Calibration:
+    def go_on(self, name: str) -> Resume:
+        """Fits a form to all gold, which is near to one of these fits."""
+        return next(iter(self.fits[name].values())).resume or self.forms[name]
+
+    def calibration(self, table: Answers, name: str, default: Calibration) -> Calibration:
         """How to calibrate one of the forms, by the gold labels that its fits did not see."""
         posterior = self.average(table, {name: 1.0}).posterior
         weight = next(iter(self.fits[name].values())).weight
-        return calibrate(table, posterior, weight, table.gold_option, AS_IT_IS)
+        return calibrate(table, posterior, weight, table.gold_option, default)
 
     def calibrated(self, calibrations: Mapping[str, Calibration]) -> HeldOutFits:
         """The same fits, each form calibrated."""
@@ -129,26 +142,37 @@ class HeldOutFits:
         return HeldOut(table, Posterior.total(members.values()), members, fold >= 0, vote)
 
 
-def fit_without_gold(sample: Answers, forms: Mapping[str, Form], seed: int, progress: Progress) -> HeldOutFits:
+def fit_without_gold(
+    sample: Answers,
+    forms: Mapping[str, Form],
+    seed: int,
+    progress: Progress,
+    starts: Mapping[str, Fit] | None = None,
+) -> HeldOutFits:
     """Fit every form several times, each time without the gold labels of one fold.
 
     Where a form can, these fits start from one that saw no gold at all: they need few iterations, and nothing of what
-    is hidden from them reaches them.
+    is hidden from them reaches them. `starts` has such fits, as far as they exist already.
     """
     fold = _folds(sample, seed)
     no_gold = np.full(len(sample.items), -1, np.int32)
     fits: dict[str, dict[int, Fit]] = {name: {} for name in forms}
-    go_on: dict[str, Resume] = {}
     for done, (name, form) in enumerate(forms.items()):
-        go_on[name] = form(sample.with_gold(no_gold), _ignore).resume or form if form.resumes else form
+        go_on: Resume = form
+        if form.resumes:
+            blind = sample.with_gold(no_gold)
+            start = (starts or {}).get(name) or form(blind, _ignore)
+            if start.resume and not start.convergence.converged:  # given up; this would be made up for in every fold
+                start = start.resume(blind, _ignore)
+            go_on = start.resume or form
         for part in range(FOLDS):
             progress("checking against gold", (done + part / FOLDS) / len(forms))
             hidden = fold == part
             if hidden.any():
                 shown_gold = np.where(hidden, -1, sample.gold_option).astype(np.int32)
-                fits[name][part] = go_on[name](sample.with_gold(shown_gold), _ignore)
+                fits[name][part] = go_on(sample.with_gold(shown_gold), _ignore)
     gold_items = np.flatnonzero(sample.has_gold).tolist()
-    return HeldOutFits(forms, fits, {sample.items[item]: int(fold[item]) for item in gold_items}, go_on)
+    return HeldOutFits(forms, fits, {sample.items[item]: int(fold[item]) for item in gold_items})
 
 
 def _posterior_by_fold(fits: Mapping[int, Fit], fold: Positions, table: Answers) -> Posterior:

@@ -48,7 +48,7 @@ def fit_leanings(answers: Answers, progress: FitProgress, start: Sequence[Learne
     model = LeaningsModel(answers)
     if start is not None:
         model.take_over(start)
-    convergence = run_em(model, answers, progress, max_iterations=60, min_iterations=10)
+    convergence = run_em(model, answers, progress, max_iterations=60, min_iterations=10, resumed=start is not None)
     learned = [question.learned for question in model.questions]
 
     def count_votes(table: Answers) -> Votes:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ls_crowd_plugin.aggregation.answers import Answers
+from ls_crowd_plugin.aggregation.calibration import DEFAULT_CALIBRATION
 from ls_crowd_plugin.aggregation.cross_validation import (
     FOLDS,
     PRIOR_TASKS,
@@ -94,7 +95,9 @@ def constant_form(label: str) -> Form:
 
 def test_gold_gives_weight_to_a_form_that_is_right() -> None:
     forms = {"constant": constant_form("n"), "plu": OTHER_METHODS["plu"]}
-    judged = weigh_by_gold(crowd(gold=24), forms, {"constant": 0.5, "plu": 0.5}, 0, ignore_progress)
+    judged = weigh_by_gold(
+        crowd(gold=24), forms, {"constant": 0.5, "plu": 0.5}, DEFAULT_CALIBRATION, 0, ignore_progress
+    )
     assert judged.items == 24
     assert judged.weights["plu"] > 0.7
     assert judged.accuracy == 1.0
@@ -103,9 +106,9 @@ def test_gold_gives_weight_to_a_form_that_is_right() -> None:
 
 def test_forms_that_gold_cannot_tell_apart_keep_their_weights() -> None:
     forms = {"plu": OTHER_METHODS["plu"], "same": OTHER_METHODS["plu"]}
-    judged = weigh_by_gold(crowd(), forms, {"plu": 0.3, "same": 0.7}, 0, ignore_progress)
+    judged = weigh_by_gold(crowd(), forms, {"plu": 0.3, "same": 0.7}, DEFAULT_CALIBRATION, 0, ignore_progress)
     assert judged.weights == pytest.approx({"same": 0.7, "plu": 0.3})
-    assert list(judged.weights) == ["same", "plu"]
+    assert list(judged.weights) == ["plu", "same"]
 
 
 def test_weights_are_the_most_probable_ones() -> None:
