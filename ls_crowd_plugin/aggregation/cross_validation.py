@@ -69,8 +69,7 @@ def weigh_by_gold(
         Π_i Σ_f w_f P_f(gold label of i) · Π_f w_f^(PRIOR_TASKS · prior_f)
 
     over gold items i and forms f: the most probable ones if the prior weights count as much as PRIOR_TASKS gold items.
-    So one more gold item moves them by at most 1 / PRIOR_TASKS, and less the more there are. `starts` as for
-    `fit_without_gold`.
+    So every gold item moves them, and the first by at most 1 / (PRIOR_TASKS + 1). `starts` as for `fit_without_gold`.
     """
     sample = answers.sample(seed)
     table = common_table(sample, forms.values())
