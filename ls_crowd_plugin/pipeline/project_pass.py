@@ -64,7 +64,8 @@ def _run(context: PassContext) -> Outcome:
         with context.store.data.connect() as connection:
             current = fingerprint(connection, facts, context.recipe)
             last = get_last_pass(connection, context.project)
-        standing = read_standing(context, pulled.tasks, last)
+        rest_due_in = _rest_due_in(context, facts, last, current)
+        standing = read_standing(context, pulled.tasks, last, only_remembered=rest_due_in > 0)
     if last is not None and last.fingerprint == current and _is_done(context, last) and standing.is_as_written:
         settings, warning = settings_to_change(facts, context.flags.take_over, last.version, standing.versions)
         if not settings:
@@ -77,7 +78,7 @@ def _run(context: PassContext) -> Outcome:
             return _clear(context, facts, inputs, standing)
         fit = _fit(context, inputs)
     with context.timed("plan"):
-        rest_due_in = _rest_due_in(context, facts, standing, last, current)
+        rest_due_in = rest_due_in or _rest_due_in(context, facts, last, current, standing)
         scope = Scope(pulled.tasks if rest_due_in else None, _new_answers(context, inputs))
         desired = _desired(context, inputs, fit, scope)
         plan, standing = plan_writes(context, facts, desired, standing, scope)
@@ -96,7 +97,7 @@ def _run(context: PassContext) -> Outcome:
     with context.timed("results"):
         if written.ended_by is not None and written.ended_by.kind == Kind.STOPPED:
             raise written.ended_by
-        is_complete = takes_long or not (rest_due_in or _rest_due_in(context, facts, standing, last, current))
+        is_complete = takes_long or not (rest_due_in or _rest_due_in(context, facts, last, current, standing))
         if is_complete and not takes_long:
             _save_results(context, inputs, fit, summary)
         if not written.refused:
@@ -131,15 +132,15 @@ def _fit(context: PassContext, inputs: Inputs) -> ProjectFit:
 
 
 def _rest_due_in(
-    context: PassContext, facts: ProjectFacts, standing: Standing, last: LastPass | None, current: str
+    context: PassContext, facts: ProjectFacts, last: LastPass | None, current: str, standing: Standing | None = None
 ) -> float:
     """Seconds until tasks that were not answered get their turn, 0 if that is now: people wait for answered ones.
 
     If more than answers has changed, such as gold, somebody waits for all tasks.
     """
-    if context.flags.pace is not Pace.LIVE or standing.found is not None:
+    if context.flags.pace is not Pace.LIVE or (standing is not None and standing.found is not None):
         return 0.0
-    if last is None or without_answers(last.fingerprint) != without_answers(current):
+    if last is None or last.fingerprint == current or without_answers(last.fingerprint) != without_answers(current):
         return 0.0
     if facts.task_number <= LARGE_PROJECT and not context.is_superseded():
         return 0.0

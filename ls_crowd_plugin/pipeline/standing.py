@@ -60,16 +60,21 @@ class Standing:
         ]
 
 
-def read_standing(context: PassContext, tasks_read: frozenset[int], last: LastPass | None) -> Standing:
+def read_standing(
+    context: PassContext, tasks_read: frozenset[int], last: LastPass | None, *, only_remembered: bool = False
+) -> Standing:
     """What stands in Label Studio.
 
     Predictions are listed if their number differs from what we wrote, if they have not been compared for long, or if
-    the project is to be settled. Else only those on tasks that were touched, which were read, may have changed.
+    the project is to be settled. Else only those on tasks that were touched, which were read, may have changed. If a
+    later pass will look, `only_remembered` spares Label Studio the count.
     """
-    versions, taken = our_versions(context.studio, context.store, context.project)
     with context.store.data.connect() as connection:
         known = read_predictions(connection, context.project)
     verified_at = last.verified_at if last is not None else 0.0
+    if only_remembered and known and last is not None:
+        return Standing({last.version: len(known)}, (), known, verified_at)
+    versions, taken = our_versions(context.studio, context.store, context.project)
     standing = Standing(versions, taken, known, verified_at)
     counts_agree = list(versions.values()) == ([len(known)] if known else [])
     is_verified = 0 <= time.time() - verified_at < VERIFY_SECONDS and not context.flags.from_scratch

@@ -77,6 +77,38 @@ class TestLargeProjects:
         assert 30 < outcome.report.rest_due_in <= REST_SECONDS
         assert changed_tasks(studio, before) == 1
 
+    def test_are_not_asked_how_many_predictions_they_have(
+        self, studio: MemoryStudio, memory_store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """While people answer, every request delays them; the next pass over all tasks asks."""
+        asked: list[int] = []
+
+        def versions(project: int) -> dict[str, int]:
+            asked.append(project)
+            return {VERSION: len(FEW)}
+
+        monkeypatch.setattr(studio, "versions", versions)
+        disagree(studio)
+        live_pass(studio, memory_store, is_superseded=False)
+        assert not asked
+        monkeypatch.setattr(project_pass, "REST_SECONDS", 0.0)
+        live_pass(studio, memory_store, is_superseded=False)
+        assert asked
+
+    @pytest.mark.parametrize("is_answered", [True, False])
+    def test_get_a_prediction_that_somebody_deleted_back_with_the_rest(
+        self, is_answered: bool, studio: MemoryStudio, memory_store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        deleted = FEW[0] if is_answered else FEW[1]
+        (one,) = (number for number, row in studio.prediction_rows.items() if row["task"] == deleted)
+        del studio.prediction_rows[one]
+        disagree(studio)
+        live_pass(studio, memory_store, is_superseded=False)
+        assert deleted not in studio.labels()
+        monkeypatch.setattr(project_pass, "REST_SECONDS", 0.0)
+        live_pass(studio, memory_store, is_superseded=False)
+        assert sorted(studio.labels()) == sorted(FEW)
+
     def test_are_not_written_whole_by_a_pass_that_finds_nothing_new(
         self, studio: MemoryStudio, memory_store: Store
     ) -> None:
