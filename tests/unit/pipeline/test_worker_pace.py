@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ls_crowd_plugin.pipeline import worker as worker_module
-from ls_crowd_plugin.pipeline.context import Pace, PassContext
+from ls_crowd_plugin.pipeline.context import MAX_PAUSE, Pace, PassContext
 from ls_crowd_plugin.pipeline.outcome import Kind, Outcome
-from ls_crowd_plugin.pipeline.worker import PAUSE_AFTER_PASS, Worker
+from ls_crowd_plugin.pipeline.worker import Worker
 from ls_crowd_plugin.store import Store, queue
 from tests.support.memory_studio import MemoryStudio
 from tests.support.predictions import FEW
@@ -48,17 +48,20 @@ class TestSmallChanges:
         entry = entry_of(memory_store)
         assert (entry.waiting, -40 <= entry.due < -20) == (None, True)
 
-    @pytest.mark.parametrize(("rest_due_in", "is_paused"), [(40.0, True), (0.0, False)])
+    @pytest.mark.parametrize(
+        ("rest_due_in", "write", "pause"), [(40.0, 0.1, 0.5), (40.0, 0.2, 0.9), (40.0, 9.0, MAX_PAUSE), (0.0, 0.2, 0.0)]
+    )
     def test_leave_label_studio_to_people_for_a_while_after_answered_tasks_were_written(
-        self, rest_due_in: float, is_paused: bool, worker: Worker, monkeypatch: pytest.MonkeyPatch
+        self, rest_due_in: float, write: float, pause: float, worker: Worker, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """For longer, the longer its requests took."""
-        report = make_report(pace=Pace.LIVE, rest_due_in=rest_due_in, seconds={"pull": 1.0, "fit": 9.0, "write": 0.5})
+        monkeypatch.setattr(worker_module, "READING_AND_WRITING", 0.2)
+        report = make_report(pace=Pace.LIVE, rest_due_in=rest_due_in, seconds={"pull": 0.2, "fit": 0.7, "write": write})
         replace_pass(monkeypatch, lambda _: Outcome(Kind.DONE, report=report))
         pauses: list[float] = []
         monkeypatch.setattr(queue, "complete", lambda *_, pause=0.0: pauses.append(pause))
         worker.step()
-        assert pauses == [PAUSE_AFTER_PASS * 1.5 if is_paused else 0.0]
+        assert pauses == [pytest.approx(pause)]
 
     @pytest.mark.parametrize(("is_event", "pace"), [(True, Pace.LIVE), (False, Pace.SETTLE)])
     def test_are_written_only_if_there_was_no_event(
