@@ -13,6 +13,7 @@ from ..errors import CrowdError, EndPass, LabelStudioError, LeaseLost
 from ..labelstudio import ProjectFacts
 from ..labelstudio.validation import explain_rejection
 from ..records import ProjectSummary
+from ..store.mirror_facts import count_tasks
 from ..store.passes import LastPass, get_last_pass, save_last_pass
 from ..store.results import forget_results, get_results_time, load_summary, save_results
 from ..store.users import read_names, save_users
@@ -57,14 +58,14 @@ def run_pass(context: PassContext) -> Outcome:
 
 def _run(context: PassContext) -> Outcome:
     with context.timed("pull"):
-        pulled = pull(context)
-        facts = pulled.facts
+        pulled, last, current = _pull(context, only_newest=_results_due_in(context, _count_tasks(context)) > 0)
         if context.flags.pace is Pace.SETTLE and pulled.annotations_changed:  # people do work, only without webhooks
             context = replace(context, flags=replace(context.flags, pace=Pace.LIVE))
-        with context.store.data.connect() as connection:
-            current = fingerprint(connection, facts, context.recipe)
-            last = get_last_pass(connection, context.project)
-        rest_due_in = _rest_due_in(context, facts, last, current)
+        rest_due_in = _rest_due_in(context, pulled.facts, last, current)
+        if pulled.only_newest and not rest_due_in:
+            more, last, current = _pull(context, only_newest=False)
+            pulled = pulled.followed_by(more)
+        facts = pulled.facts
         standing = read_standing(context, pulled.tasks, last, only_remembered=rest_due_in > 0)
     if last is not None and last.fingerprint == current and _is_done(context, last) and standing.is_as_written:
         settings, warning = settings_to_change(facts, context.flags.take_over, last.version, standing.versions)
@@ -115,6 +116,19 @@ def _run(context: PassContext) -> Outcome:
     return Outcome(Kind.DONE, report=_with_task_meta(context, report, standing))
 
 
+def _pull(context: PassContext, *, only_newest: bool) -> tuple[Pulled, LastPass | None, str]:
+    """Read what changed; returns the last pass, too, and the fingerprint of this one."""
+    pulled = pull(context, only_newest=only_newest)
+    with context.store.data.connect() as connection:
+        last = get_last_pass(connection, context.project)
+        return pulled, last, fingerprint(connection, pulled.facts, context.recipe)
+
+
+def _count_tasks(context: PassContext) -> int:
+    with context.store.data.connect() as connection:
+        return count_tasks(connection, context.project)
+
+
 def _is_done(context: PassContext, last: LastPass) -> bool:
     """Whether the last pass wrote as much as this one would."""
     return not context.flags.from_scratch and (last.settled or context.flags.pace is Pace.LIVE)
@@ -138,11 +152,16 @@ def _rest_due_in(
 
     If more than answers has changed, such as gold, somebody waits for all tasks.
     """
-    if context.flags.pace is not Pace.LIVE or (standing is not None and standing.found is not None):
+    if standing is not None and standing.found is not None:
         return 0.0
     if last is None or last.fingerprint == current or without_answers(last.fingerprint) != without_answers(current):
         return 0.0
-    if facts.task_number <= LARGE_PROJECT and not context.is_superseded():
+    return _results_due_in(context, facts.task_number)
+
+
+def _results_due_in(context: PassContext, tasks: int) -> float:
+    """Seconds until the results of a project with this number of tasks are due, if nothing but answers changes."""
+    if context.flags.pace is not Pace.LIVE or (tasks <= LARGE_PROJECT and not context.is_superseded()):
         return 0.0
     with context.store.data.connect() as connection:
         age = time.time() - get_results_time(connection, context.project)

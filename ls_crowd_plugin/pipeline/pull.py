@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from ..controls import Config, read_config
@@ -29,6 +29,7 @@ TIME_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"  # the only form that Label Studio's filte
 FEW_TASKS = 100  # that are read with their annotations in one request
 MAX_COUNT_RETRIES = 3  # how often to read the counts again before an audit finds out why they differ
 IN_FLIGHT = timedelta(seconds=20)  # a change may become visible this much later than the time it carries
+JUST_NOW = timedelta(seconds=2)  # within this time most changes do
 
 
 @dataclass(frozen=True)
@@ -39,46 +40,67 @@ class Pulled:
     tasks: frozenset[int]  # that were read
     annotations_changed: int
     tasks_gone: int
+    only_newest: bool = False  # changes that became visible late were left to a later pull
 
     @property
     def tasks_read(self) -> int:
         return len(self.tasks)
 
+    def followed_by(self, later: Pulled) -> Pulled:
+        """What two pulls read."""
+        return replace(
+            later,
+            tasks=self.tasks | later.tasks,
+            annotations_changed=self.annotations_changed + later.annotations_changed,
+            tasks_gone=self.tasks_gone + later.tasks_gone,
+        )
 
-def pull(context: PassContext) -> Pulled:
-    """Read the tasks that changed since the last pull, and find what no time tells."""
+
+def pull(context: PassContext, *, only_newest: bool = False) -> Pulled:
+    """Read the tasks that changed since the last pull, and find what no time tells.
+
+    `only_newest` does not look for changes that became visible late, which a later pull then has to do.
+    """
     facts, started = _project_facts(context), time.time()
     noticed = context.studio.server_time().strftime(TIME_FORMAT)
     reading = Reading(context.recipe.gold_field, _text_fields(read_config(facts.label_config)), noticed)
     before = _prepare(context, facts, reading)
     since = None if before is None else before.pulled_until
     if before is None or since is None or context.flags.from_scratch:
+        only_newest = False
         found = _read_all(context, reading)
         found += complete_mirror(context, reading, found.tasks)
     else:
-        found, facts = _read_with_counts(context, reading, since, facts)
+        newest = _just_before(before.newest_change) if only_newest else since
+        found, facts = _read_with_counts(context, reading, max(newest, since), facts)
         is_due = _is_audit_due(context, before, since, found.newest)
         if is_due or not _counts_agree(context, facts):
             found += audit(context, reading)
         if is_due or context.flags.pace is Pace.AT_ONCE:
             found += check_people(context, reading)
-    _advance(context, started)
-    return Pulled(facts, found.tasks, found.annotations_changed, found.tasks_gone)
+    _advance(context, started, since if only_newest else None)
+    return Pulled(facts, found.tasks, found.annotations_changed, found.tasks_gone, only_newest)
 
 
-def _advance(context: PassContext, started: float) -> None:
+def _just_before(change: str | None) -> str:
+    """A little before the time of a change; the beginning of time without one."""
+    changed_at = parse_time(change or "")
+    return "" if changed_at is None else (changed_at - JUST_NOW).strftime(TIME_FORMAT)
+
+
+def _advance(context: PassContext, started: float, stay_at: str | None) -> None:
     """Move the time up to which the mirror has all changes, by Label Studio's own data; and new gold gets its tasks.
 
     When the pull started, Label Studio's clock was ahead of the newest change by at least as much as has passed on this
-    machine since that change was first seen.
+    machine since that change was first seen. `stay_at`: where that time stays if only the newest changes were read.
     """
     project = context.project
     with context.transaction() as connection:
         mirrored, newest = mirror.get_project(connection, project), newest_change(connection, project)
         seen_at = mirrored.newest_seen_at if mirrored is not None and newest == mirrored.newest_change else time.time()
         newest_time = parse_time(newest or "")
-        until = None
-        if newest_time is not None:
+        until = stay_at
+        if newest_time is not None and stay_at is None:
             passed = timedelta(seconds=max(started - seen_at, 0.0))
             until = (newest_time + passed - IN_FLIGHT).strftime(TIME_FORMAT)
         mirror.set_pulled(connection, project, until=until, newest_change=newest, newest_seen_at=seen_at)

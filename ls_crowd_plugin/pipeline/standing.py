@@ -6,6 +6,7 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ..errors import BrokenAnswer
 from ..labelstudio import ProjectFacts
 from ..store.passes import LastPass, invalidate_last_pass
 from ..store.predictions import (
@@ -21,6 +22,7 @@ from .existing import describe_hidden, describe_tampering, existing_predictions,
 from .plan import DesiredPrediction, ExistingPrediction, Plan, Scope, make_plan, only_urgent
 from .write import Written, settings_to_change
 
+FEW_TASKS = 20  # whose predictions are asked for one by one
 VERIFY_SECONDS = 3600.0  # equal counts do not say that nobody edited a prediction: they are compared this often
 
 
@@ -45,18 +47,19 @@ class Standing:
         expected = {task: stored.digest for task, stored in self.known.items()}
         return len(self.versions) <= 1 and len(by_task) == len(self.found) and by_task == expected
 
-    @property
-    def existing(self) -> list[ExistingPrediction]:
-        """Our predictions, from the list or from memory."""
-        return self.remembered if self.found is None else list(self.found)
+    def existing(self, tasks: Collection[int] | None = None) -> list[ExistingPrediction]:
+        """Our predictions on some tasks, or all, from the list or from memory."""
+        if self.found is None:
+            return self.remembered(tasks)
+        return [one for one in self.found if tasks is None or one.task in tasks]
 
-    @property
-    def remembered(self) -> list[ExistingPrediction]:
-        """Our predictions as we wrote them."""
+    def remembered(self, tasks: Collection[int] | None = None) -> list[ExistingPrediction]:
+        """Our predictions on some tasks, or all, as we wrote them."""
         version = next(iter(self.versions), "")
         return [
             ExistingPrediction(one.id or 0, one.task, version, one.digest, one.labels, one.score)
             for one in self.known.values()
+            if tasks is None or one.task in tasks
         ]
 
 
@@ -99,7 +102,7 @@ def _list(context: PassContext, standing: Standing) -> Standing:
     """List our predictions, and say what somebody else did to them."""
     studio, project = context.studio, context.project
     found, hidden = existing_predictions(studio, project, standing.versions) if standing.versions else ([], frozenset())
-    found += [one for one in standing.remembered if one.task in hidden]
+    found += standing.remembered(hidden)
     changed = tampered(found, standing.known)
     warnings = [*describe_tampering(studio, context.store, project, changed), *describe_hidden(hidden)]
     hidden -= standing.known.keys()
@@ -118,14 +121,33 @@ def plan_writes(
     `desired` is about the tasks of the scope, and nothing is done to others.
     """
     plan = _plan(context, facts, desired, standing, scope)
-    needs_ids = [existing.id for existing, _ in plan.update] + [existing.id for existing in plan.delete]
-    if standing.found is None and 0 in needs_ids:  # an import does not tell them
-        standing = _list(context, standing)
+    touched = [existing for existing, _ in plan.update] + plan.delete
+    without_id = [existing.task for existing in touched if not existing.id]  # an import does not tell them
+    if standing.found is None and without_id:
+        standing = _find_ids(context, standing, without_id)
         plan = _plan(context, facts, desired, standing, scope)
     if desired:
         settings, _ = settings_to_change(facts, context.flags.take_over, plan.version, standing.versions)
         plan = replace(plan, settings=settings)
     return plan, standing
+
+
+def _find_ids(context: PassContext, standing: Standing, tasks: Sequence[int]) -> Standing:
+    """Find the ids of our predictions on some tasks: one by one, or where they are many, or are not what we wrote, by
+    listing all predictions."""
+    if len(tasks) > FEW_TASKS:
+        return _list(context, standing)
+    known = dict(standing.known)
+    for task in tasks:
+        try:
+            found = context.studio.predictions_on_task(task)
+        except BrokenAnswer:
+            return _list(context, standing)
+        ours = [one for one in found if one.model_version in standing.versions]
+        if [ExistingPrediction.of(one).digest for one in ours] != [known[task].digest]:
+            return _list(context, standing)
+        known[task] = replace(known[task], id=ours[0].id)
+    return replace(standing, known=known)
 
 
 def _plan(
@@ -137,7 +159,7 @@ def _plan(
 ) -> Plan:
     plan = make_plan(
         [prediction for prediction in desired if prediction.task not in standing.hidden],
-        [one for one in standing.existing if scope.tasks is None or one.task in scope.tasks],
+        standing.existing(scope.tasks),
         tasks=facts.task_number,
         shown_version=facts.model_version or "",
         ours=standing.versions if scope.tasks is not None else (),
@@ -163,8 +185,8 @@ def end_writing(context: PassContext, plan: Plan, standing: Standing, written: W
     touched = plan.tasks
     before = {
         one.task: one.stored(standing.known[one.task].basis if one.task in standing.known else "")
-        for one in standing.existing
-        if one.version == plan.version and (not is_known or one.task in touched)
+        for one in standing.existing(touched if is_known else None)
+        if one.version == plan.version
     }
     after = {**before, **written.stored}
     with context.transaction() as connection:

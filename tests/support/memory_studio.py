@@ -98,6 +98,11 @@ class MemoryStudio(StudioRows, LabelStudio):
         self._read("predictions", project)
         return [Prediction.from_json(copy.deepcopy(row)) for row in self._predictions_of(project)]
 
+    def predictions_on_task(self, task: int) -> list[Prediction]:
+        self._read("predictions on task")
+        rows = (row for row in self.prediction_rows.values() if row["task"] == task)
+        return [Prediction.from_json(copy.deepcopy(row)) for row in rows]
+
     def users(self) -> dict[int, str]:
         self._read("users")
         return dict(self.names)

@@ -95,6 +95,35 @@ class TestLargeProjects:
         live_pass(studio, memory_store, is_superseded=False)
         assert asked
 
+    def test_notice_a_change_that_became_visible_late_with_the_rest(
+        self, studio: MemoryStudio, memory_store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        disagree(studio)
+        live_pass(studio, memory_store, is_superseded=False)
+        before = studio.labels()[FEW[1]]
+        studio.wait(-65.0)  # five seconds before the newest change that was read
+        change_minds(studio, FEW[1])
+        studio.wait(65.0)
+        disagree(studio)
+        live_pass(studio, memory_store, is_superseded=False)
+        assert studio.labels()[FEW[1]] == before
+        monkeypatch.setattr(project_pass, "REST_SECONDS", 0.0)
+        live_pass(studio, memory_store, is_superseded=False)
+        assert studio.labels()[FEW[1]] != before
+
+    def test_get_by_with_the_ids_of_answered_tasks_predictions(self, memory_store: Store) -> None:
+        """An import does not tell ids, and to list all predictions takes Label Studio seconds."""
+        many = range(1, 31)
+        studio = agreed_studio(many)
+        pass_over(studio, memory_store, recipe=PLURALITY)
+        assert "import" in studio.writes
+        change_minds(studio, 7)
+        studio.reads.clear()
+        live_pass(studio, memory_store, is_superseded=False, recipe=PLURALITY)
+        assert studio.labels()[7] == ["bad"]
+        assert studio.reads.count("predictions on task") == 1
+        assert not [read for read in studio.reads if read.startswith("predictions") and read != "predictions on task"]
+
     @pytest.mark.parametrize("is_answered", [True, False])
     def test_get_a_prediction_that_somebody_deleted_back_with_the_rest(
         self, is_answered: bool, studio: MemoryStudio, memory_store: Store, monkeypatch: pytest.MonkeyPatch
