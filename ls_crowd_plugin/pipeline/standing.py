@@ -22,7 +22,7 @@ from .existing import describe_hidden, describe_tampering, existing_predictions,
 from .plan import DesiredPrediction, ExistingPrediction, Plan, Scope, make_plan, only_urgent
 from .write import Written, settings_to_change
 
-FEW_TASKS = 20  # whose predictions are asked for one by one
+LISTED_PER_REQUEST = 50  # predictions that Label Studio lists in about the time it takes for those of one task
 VERIFY_SECONDS = 3600.0  # equal counts do not say that nobody edited a prediction: they are compared this often
 
 
@@ -133,16 +133,18 @@ def plan_writes(
 
 
 def _find_ids(context: PassContext, standing: Standing, tasks: Sequence[int]) -> Standing:
-    """Find the ids of our predictions on some tasks: one by one, or where they are many, or are not what we wrote, by
-    listing all predictions."""
-    if len(tasks) > FEW_TASKS:
-        return _list(context, standing)
+    """Find the ids of our predictions on some tasks: by asking for one task after another, or where they are many, or
+    hold something else than we wrote, by listing all predictions."""
     known = dict(standing.known)
+    if len(tasks) * LISTED_PER_REQUEST > len(known):
+        return _list(context, standing)
     for task in tasks:
+        started = time.monotonic()
         try:
             found = context.studio.predictions_on_task(task)
         except BrokenAnswer:
             return _list(context, standing)
+        time.sleep(context.pause_after(time.monotonic() - started))
         ours = [one for one in found if one.model_version in standing.versions]
         if [ExistingPrediction.of(one).digest for one in ours] != [known[task].digest]:
             return _list(context, standing)

@@ -34,7 +34,7 @@ WRITING_SECONDS = 1.0  # a pass may change predictions for this long before a ne
 LOOK_SECONDS = 0.5  # how often it looks for one
 STOP_SECONDS = 20.0  # how long a pass may continue after the worker was told to stop
 TRAIL_LOOK_SECONDS = 600.0  # how often a worker asks whether it is time to shorten the trail
-READING_AND_WRITING = 0.2  # the share of time for which passes read and write while people answer
+READING_AND_WRITING = 0.125  # the share of time for which passes read and write while people answer
 TRIES = 3  # to tell the database what became of a pass
 
 

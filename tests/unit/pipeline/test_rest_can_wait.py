@@ -13,6 +13,7 @@ from ls_crowd_plugin.pipeline.context import Pace, RunFlags
 from ls_crowd_plugin.pipeline.outcome import Kind, Outcome
 from ls_crowd_plugin.pipeline.plan import VERSION
 from ls_crowd_plugin.pipeline.project_pass import REST_SECONDS
+from ls_crowd_plugin.pipeline.standing import LISTED_PER_REQUEST
 from ls_crowd_plugin.recipe import Recipe
 from ls_crowd_plugin.store import Store
 from ls_crowd_plugin.store.gold import add_gold
@@ -111,18 +112,21 @@ class TestLargeProjects:
         live_pass(studio, memory_store, is_superseded=False)
         assert studio.labels()[FEW[1]] != before
 
-    def test_get_by_with_the_ids_of_answered_tasks_predictions(self, memory_store: Store) -> None:
+    @pytest.mark.parametrize("is_tampered", [False, True])
+    def test_get_by_with_the_ids_of_answered_tasks_predictions(self, is_tampered: bool, memory_store: Store) -> None:
         """An import does not tell ids, and to list all predictions takes Label Studio seconds."""
-        many = range(1, 31)
+        many = range(1, LISTED_PER_REQUEST + 1)
         studio = agreed_studio(many)
         pass_over(studio, memory_store, recipe=PLURALITY)
         assert "import" in studio.writes
+        if is_tampered:
+            next(row for row in studio.prediction_rows.values() if row["task"] == 7)["score"] = 0.1
         change_minds(studio, 7)
         studio.reads.clear()
         live_pass(studio, memory_store, is_superseded=False, recipe=PLURALITY)
         assert studio.labels()[7] == ["bad"]
-        assert studio.reads.count("predictions on task") == 1
-        assert not [read for read in studio.reads if read.startswith("predictions") and read != "predictions on task"]
+        reads = [read for read in studio.reads if read.startswith("predictions")]
+        assert reads == ["predictions on task", *(["predictions"] if is_tampered else [])]
 
     @pytest.mark.parametrize("is_answered", [True, False])
     def test_get_a_prediction_that_somebody_deleted_back_with_the_rest(

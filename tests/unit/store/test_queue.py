@@ -103,44 +103,6 @@ class TestEnqueueAll:
         assert claim_project(store) is None
 
 
-class TestPause:
-    """After a pass with a pause, the project waits, whatever is requested."""
-
-    @pytest.mark.parametrize("requested_during_the_pass", [True, False])
-    def test_holds_a_request_back(self, requested_during_the_pass: bool, store: Store) -> None:
-        enqueue(store, 3)
-        claimed = claim(store)
-        if requested_during_the_pass:
-            enqueue(store, 3)
-        run(store.work, queue.complete, claimed, pause=60.0)
-        if not requested_during_the_pass:
-            run(store.work, queue.enqueue, 3, is_event=True)
-        assert claim_project(store) is None
-
-    def test_ends(self, store: Store) -> None:
-        enqueue(store, 3)
-        run(store.work, queue.complete, claim(store), pause=0.2)
-        enqueue(store, 3)
-        assert claim_project(store) is None
-        time.sleep(0.3)
-        assert claim_project(store) == 3
-
-    def test_spares_other_projects(self, store: Store) -> None:
-        enqueue(store, 3)
-        run(store.work, queue.complete, claim(store), pause=60.0)
-        enqueue(store, 3, 4)
-        assert claim_project(store) == 4
-
-    def test_does_not_last_if_the_clock_is_set_back(self, store: Store) -> None:
-        enqueue(store, 3)
-        run(store.work, queue.complete, claim(store), pause=5.0)
-        with store.work.begin() as connection:
-            ahead = {name: queue_table.c[name] + 3600 for name in ("completed_at", "paused_until")}
-            connection.execute(update(queue_table).values(ahead))
-        enqueue(store, 3)
-        assert claim_project(store) == 3
-
-
 class TestRequestLater:
     def test_requests_a_pass_in_some_seconds_however_long_the_project_was_idle(self, store: Store) -> None:
         enqueue(store, 3)
