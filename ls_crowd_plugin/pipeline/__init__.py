@@ -6,7 +6,8 @@ change is noticed, from the cheapest way to the most thorough:
     snapshot      queue       digest of the project's entry in Label Studio's list: catches new and deleted annotations
                               and changed settings, with one request for all projects
     pulled_until  mirror      changes of tasks up to this time, by Label Studio's own data, are mirrored; only later
-                              ones are pulled: catches edits
+                              ones are pulled: catches edits; while people answer in a large project, most passes pull
+                              only those after `newest_change`, and one a minute the others, which became visible late
     newest_change mirror      has vanished, or lies in the future: catches restored backups and clocks set back
     counts        mirror      of tasks and annotations differ from Label Studio's: catches what carries no time
     audited_at    mirror      every ten minutes, and whenever counts or times look wrong, the stamps of all tasks are

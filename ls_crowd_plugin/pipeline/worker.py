@@ -34,7 +34,7 @@ WRITING_SECONDS = 1.0  # a pass may change predictions for this long before a ne
 LOOK_SECONDS = 0.5  # how often it looks for one
 STOP_SECONDS = 20.0  # how long a pass may continue after the worker was told to stop
 TRAIL_LOOK_SECONDS = 600.0  # how often a worker asks whether it is time to shorten the trail
-READING_AND_WRITING = 0.125  # the share of time for which passes read and write while people answer
+READING = 0.1  # the share of time for which passes over a project read while people answer one task after another
 TRIES = 3  # to tell the database what became of a pass
 
 
@@ -334,8 +334,7 @@ def _pause_after(report: PassReport) -> float:
     """Seconds before the next pass over the project: the busier Label Studio is with people's work, the longer."""
     if not report.rest_due_in:  # people do not answer one task after another
         return 0.0
-    busy = report.seconds.get("pull", 0.0) + report.seconds.get("write", 0.0)
-    return min(max(busy / READING_AND_WRITING - sum(report.seconds.values()), 0.0), MAX_PAUSE)
+    return min(max(report.seconds.get("pull", 0.0) / READING - sum(report.seconds.values()), 0.0), MAX_PAUSE)
 
 
 def _amounts(report: PassReport) -> dict[tuple[str, str], float]:

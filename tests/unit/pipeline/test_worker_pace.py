@@ -49,14 +49,14 @@ class TestSmallChanges:
         assert (entry.waiting, -40 <= entry.due < -20) == (None, True)
 
     @pytest.mark.parametrize(
-        ("rest_due_in", "write", "pause"), [(40.0, 0.1, 0.5), (40.0, 0.2, 0.9), (40.0, 9.0, MAX_PAUSE), (0.0, 0.2, 0.0)]
+        ("rest_due_in", "pull", "pause"), [(40.0, 0.1, 0.1), (40.0, 0.2, 1.0), (40.0, 9.0, MAX_PAUSE), (0.0, 0.2, 0.0)]
     )
     def test_leave_label_studio_to_people_for_a_while_after_answered_tasks_were_written(
-        self, rest_due_in: float, write: float, pause: float, worker: Worker, monkeypatch: pytest.MonkeyPatch
+        self, rest_due_in: float, pull: float, pause: float, worker: Worker, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """For longer, the longer its requests took."""
-        monkeypatch.setattr(worker_module, "READING_AND_WRITING", 0.2)
-        report = make_report(pace=Pace.LIVE, rest_due_in=rest_due_in, seconds={"pull": 0.2, "fit": 0.7, "write": write})
+        """For longer, the longer it took to read what had changed."""
+        monkeypatch.setattr(worker_module, "READING", 0.1)
+        report = make_report(pace=Pace.LIVE, rest_due_in=rest_due_in, seconds={"pull": pull, "fit": 0.7, "write": 0.1})
         replace_pass(monkeypatch, lambda _: Outcome(Kind.DONE, report=report))
         pauses: list[float] = []
         monkeypatch.setattr(queue, "complete", lambda *_, pause=0.0: pauses.append(pause))
