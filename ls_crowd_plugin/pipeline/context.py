@@ -16,7 +16,7 @@ from ..recipe import Recipe
 from ..store import Lease, Store
 from ..store.leases import check_fence
 
-MAX_PAUSE = 5.0  # seconds between two requests, or two passes
+MAX_PAUSE = 5.0  # seconds between two requests
 
 OnProgress = Callable[[str, int, int], None]  # stage, done, total
 

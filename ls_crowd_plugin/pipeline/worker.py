@@ -21,7 +21,7 @@ from ..setting_values import NO_PROJECTS, Projects
 from ..store import Claim, Store, duties, heartbeats, leases, queue, tallies
 from ..store.heartbeats import ALIVE_SECONDS
 from ..store.leases import LEASE_SECONDS
-from .context import MAX_PAUSE, Pace, PassContext, RunFlags
+from .context import Pace, PassContext, RunFlags
 from .lease import HeldLease, keep_lease, process_name, reap_dead_owners
 from .memory import explain_too_large
 from .outcome import Kind, Outcome, PassReport
@@ -34,7 +34,6 @@ WRITING_SECONDS = 1.0  # a pass may change predictions for this long before a ne
 LOOK_SECONDS = 0.5  # how often it looks for one
 STOP_SECONDS = 20.0  # how long a pass may continue after the worker was told to stop
 TRAIL_LOOK_SECONDS = 600.0  # how often a worker asks whether it is time to shorten the trail
-READING = 0.1  # the share of time for which passes over a project read while people answer one task after another
 TRIES = 3  # to tell the database what became of a pass
 
 
@@ -247,8 +246,8 @@ class Worker:
         """Tell the queue what became of a pass."""
         action = REACTIONS[outcome.kind].action
         if action is Action.COMPLETE:
+            queue.complete(connection, claim)
             report = outcome.report
-            queue.complete(connection, claim, pause=_pause_after(report) if report is not None else 0.0)
             if report is not None and report.pulled.annotations_changed:
                 queue.mark_active(connection, claim.project)
             if report is not None and report.rest_due_in:
@@ -328,13 +327,6 @@ class _WorkerCheckpoint:
 
 def _database_problem(error: SQLAlchemyError) -> str:
     return f"The database does not answer ({type(error).__name__})."
-
-
-def _pause_after(report: PassReport) -> float:
-    """Seconds before the next pass over the project: the busier Label Studio is with people's work, the longer."""
-    if not report.rest_due_in:  # people do not answer one task after another
-        return 0.0
-    return min(max(report.seconds.get("pull", 0.0) / READING - sum(report.seconds.values()), 0.0), MAX_PAUSE)
 
 
 def _amounts(report: PassReport) -> dict[tuple[str, str], float]:

@@ -1,7 +1,7 @@
 """The queue: which projects have to be processed, since when, and not before when. One row per project.
 
-An event is one UPSERT. A project is due while `requested` is ahead of `completed` and `not_before` and `paused_until`
-have passed. Whoever claims it also takes its lease; if that process dies, the lease runs out and it is due again.
+An event is one UPSERT. A project is due while `requested` is ahead of `completed` and `not_before` has passed. Whoever
+claims it also takes its lease; if that process dies, the lease runs out and the project is due again.
 """
 
 from __future__ import annotations
@@ -42,8 +42,7 @@ queue_table = Table(
     Column("requested", Id, nullable=False),  # counts requests
     Column("completed", Id, nullable=False),  # the request that the last complete pass covered
     Column("requested_at", Float(53), nullable=False),  # the oldest request that is not covered
-    Column("not_before", Float(53), nullable=False),  # which a new request may change
-    Column("paused_until", Float(53), nullable=False),  # whatever is requested
+    Column("not_before", Float(53), nullable=False),
     Column("attempts", Integer, nullable=False),  # passes started since the last complete one
     Column("completed_at", Float(53)),
     Column("last_error", Text),
@@ -101,7 +100,6 @@ def enqueue(
         completed=0,
         requested_at=current,
         not_before=current + min(quiet, max_wait),
-        paused_until=0.0,
         attempts=0,
         active_at=current if is_event else 0.0,
         snapshot=snapshot,
@@ -143,7 +141,6 @@ def claim(connection: Connection, owner: str, seconds: float = LEASE_SECONDS) ->
     current = now(connection)
     free = lease_table.c.project.is_(None) | (lease_table.c.expires_at <= current)
     due = (queue_table.c.requested > queue_table.c.completed) & (queue_table.c.not_before <= current)
-    due &= (queue_table.c.paused_until <= current) | (queue_table.c.completed_at > current)  # the clock was set back
     values = leases.new_lease(connection, owner, seconds)
     columns = [literal(value) if isinstance(value, str) else value for value in values.values()]
     longest_due = (
@@ -183,11 +180,11 @@ def has_newer_request(connection: Connection, claim: Claim) -> bool:
     return connection.execute(query).first() is not None
 
 
-def complete(connection: Connection, claim: Claim, error: str | None = None, *, pause: float = 0.0) -> bool:
+def complete(connection: Connection, claim: Claim, error: str | None = None) -> bool:
     """End a pass and release its lease; False if the lease was lost.
 
-    Requests that came meanwhile stay open, and queue up behind those of other projects; the next pass starts after
-    `pause` seconds at the earliest. With `error` the project is parked: there is nothing to do until something changes.
+    Requests that came meanwhile stay open, and queue up behind those of other projects. With `error` the project is
+    parked: there is nothing to do until something changes.
     """
     current, not_before = now(connection), queue_table.c.not_before
     return _end(
@@ -199,7 +196,6 @@ def complete(connection: Connection, claim: Claim, error: str | None = None, *, 
         attempts=0,
         requested_at=current,
         not_before=case((not_before < current, current), else_=not_before),
-        paused_until=current + pause,
     )
 
 

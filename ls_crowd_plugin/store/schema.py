@@ -232,11 +232,6 @@ def _activity(connection: Connection) -> None:
     _execute(connection, "crowd_queue: ALTER TABLE crowd_queue ADD COLUMN active_at FLOAT NOT NULL DEFAULT 0")
 
 
-def _pauses(connection: Connection) -> None:
-    """The queue knows until when a project is paused."""
-    _execute(connection, "crowd_queue: ALTER TABLE crowd_queue ADD COLUMN paused_until FLOAT NOT NULL DEFAULT 0")
-
-
 def _version_table(name: str, tables: MetaData) -> Table:
     return Table(name, tables, Column("version", Integer, primary_key=True, autoincrement=False))
 
@@ -251,7 +246,7 @@ DATA_SCHEMA = Schema(
 WORK_SCHEMA = Schema(
     work_tables,
     _version_table("crowd_work_schema", work_tables),
-    (_queue_and_leases, _activity, _pauses),
+    (_queue_and_leases, _activity),
     frozenset({"crowd_work"}),
     has_own_names=True,
 )

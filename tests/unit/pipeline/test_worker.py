@@ -221,11 +221,11 @@ class TestFailures:
     ) -> None:
         complete, calls = queue.complete, []
 
-        def flaky(*arguments: object, pause: float) -> object:
+        def flaky(*arguments: object) -> object:
             calls.append(arguments)
             if len(calls) < 3:
                 fail()
-            return complete(*arguments, pause=pause)  # type: ignore[arg-type]
+            return complete(*arguments)  # type: ignore[arg-type]
 
         monkeypatch.setattr(queue, "complete", flaky)
         replace_pass(monkeypatch, lambda _: Outcome(Kind.DONE, report=make_report()))

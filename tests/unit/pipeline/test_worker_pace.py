@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from ls_crowd_plugin.pipeline import worker as worker_module
-from ls_crowd_plugin.pipeline.context import MAX_PAUSE, Pace, PassContext
+from ls_crowd_plugin.pipeline.context import Pace, PassContext
 from ls_crowd_plugin.pipeline.outcome import Kind, Outcome
 from ls_crowd_plugin.pipeline.worker import Worker
-from ls_crowd_plugin.store import Store, queue
+from ls_crowd_plugin.store import Store
 from tests.support.memory_studio import MemoryStudio
 from tests.support.predictions import FEW
 from tests.support.workers import RunPass, enqueue, entry_of, make_report, make_worker
@@ -47,21 +47,6 @@ class TestSmallChanges:
         worker.step()
         entry = entry_of(memory_store)
         assert (entry.waiting, -40 <= entry.due < -20) == (None, True)
-
-    @pytest.mark.parametrize(
-        ("rest_due_in", "pull", "pause"), [(40.0, 0.1, 0.1), (40.0, 0.2, 1.0), (40.0, 9.0, MAX_PAUSE), (0.0, 0.2, 0.0)]
-    )
-    def test_leave_label_studio_to_people_for_a_while_after_answered_tasks_were_written(
-        self, rest_due_in: float, pull: float, pause: float, worker: Worker, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """For longer, the longer it took to read what had changed."""
-        monkeypatch.setattr(worker_module, "READING", 0.1)
-        report = make_report(pace=Pace.LIVE, rest_due_in=rest_due_in, seconds={"pull": pull, "fit": 0.7, "write": 0.1})
-        replace_pass(monkeypatch, lambda _: Outcome(Kind.DONE, report=report))
-        pauses: list[float] = []
-        monkeypatch.setattr(queue, "complete", lambda *_, pause=0.0: pauses.append(pause))
-        worker.step()
-        assert pauses == [pytest.approx(pause)]
 
     @pytest.mark.parametrize(("is_event", "pace"), [(True, Pace.LIVE), (False, Pace.SETTLE)])
     def test_are_written_only_if_there_was_no_event(

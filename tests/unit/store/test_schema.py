@@ -26,7 +26,6 @@ DDL_HASHES = {
     ("work", 1): "cf8c83d69427cbdbbc3a33332df2186b4ea962747b0bf36a111d461922d4e18e",
     ("work", 2): "b29937b5d788c1723c6af9ab77e45930c7f06d7b4a9739b06d6128076fea2f7b",
     ("work", 3): "429b9d33bb257368389df2abc578b781b45516005c308923ca09a0b99339f75d",
-    ("work", 4): "608909e2da07a50e31782c02a72a0a09a90f3ef578d6bfdd9a2c1d09cfe48af8",
 }
 SCHEMAS = {"data": DATA_SCHEMA, "work": WORK_SCHEMA}
 
