@@ -22,10 +22,10 @@ from tests.support.passes import PLURALITY, agreed_studio, answer_together, chan
 from tests.support.predictions import FEW
 
 NEW_TASK = 99
-GEM = Recipe(method="gem", task_meta="off")  # an answer to one task changes the scores of all
+NEG = Recipe(method="neg", task_meta="off")  # an answer to one task changes the scores of all
 
 
-def live_pass(studio: MemoryStudio, store: Store, *, is_superseded: bool, recipe: Recipe = GEM) -> Outcome:
+def live_pass(studio: MemoryStudio, store: Store, *, is_superseded: bool, recipe: Recipe = NEG) -> Outcome:
     flags = RunFlags(pace=Pace.LIVE)
     return pass_over(studio, store, recipe=recipe, flags=flags, is_superseded=lambda: is_superseded)
 
@@ -35,9 +35,9 @@ def studio(memory_store: Store) -> MemoryStudio:
     """A project that was written, and in which one task was answered last."""
     studio = agreed_studio(FEW)
     for _ in range(3):  # then changes of other tasks are older than what is read once more
-        pass_over(studio, memory_store, recipe=GEM)
+        pass_over(studio, memory_store, recipe=NEG)
         change_minds(studio, FEW[0])
-    pass_over(studio, memory_store, recipe=GEM)
+    pass_over(studio, memory_store, recipe=NEG)
     return studio
 
 
@@ -184,7 +184,7 @@ class TestLargeProjects:
         for task in FEW[:3]:
             change_minds(studio, task)
         flags = RunFlags(pace=Pace.LIVE)
-        outcome = pass_over(studio, memory_store, recipe=GEM, flags=flags, checkpoint=is_superseded)
+        outcome = pass_over(studio, memory_store, recipe=NEG, flags=flags, checkpoint=is_superseded)
         assert (outcome.kind, changed_tasks(studio, before)) == (Kind.DONE, 3)
 
 
