@@ -1,12 +1,13 @@
 """Measures what the plugin costs people who are working: their submits in a large project, and in another one.
 
-    python -m benchmarks.harm [--tasks 5000] [--people 8] [--seconds 180] [--settle 60]
+    python -m benchmarks.harm [--tasks 5000] [--people 8] [--seconds 180] [--rounds 3] [--settle 60]
 
 Starts a Label Studio (SQLite) with a project of three answers per task. An answer every two seconds arrives there, and
-one in a small project that the plugin does not know: first and last without the service, in between with it. When a
-prediction appears is read from Label Studio's database, because polling Label Studio would add to its load. The least
-that any plugin could do is measured, too: one bare request for each answer, which writes a prediction. At the end, when
-nobody works any more, everything that the plugin wrote must equal a fresh sync.
+one in a small project that the plugin does not know, at random moments: in each round first and last without the
+service, in between with it. Quantiles are those of all rounds together, because a quantile of one varies by a quarter.
+When a prediction appears is read from Label Studio's database, because polling Label Studio would add to its load. The
+least that any plugin could do is measured, too: one bare request for each answer, which writes a prediction. At the
+end, when nobody works any more, everything that the plugin wrote must equal a fresh sync.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ import sqlite3
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -37,7 +38,7 @@ from .sync import CONFIG, LABELS, make_person
 from .text_table import Cell, print_table
 
 PER_TASK = 3
-EVERY = 2.0  # seconds between two answers in a project
+EVERY = 2.0  # seconds between two answers in a project, in the mean
 POLL = 0.25  # seconds between two looks at a prediction
 SMALL = 200  # tasks of the other project
 MAX_SETTLE = 3600.0  # seconds that everything may take to be written
@@ -56,6 +57,7 @@ def main() -> None:
     arguments.add_argument("--tasks", type=int, default=5000)
     arguments.add_argument("--people", type=int, default=8)
     arguments.add_argument("--seconds", type=int, default=180)
+    arguments.add_argument("--rounds", type=int, default=3)
     arguments.add_argument("--settle", type=int, default=60, help="LS_CROWD_SETTLE_SECONDS of the service")
     arguments.add_argument("--home", type=Path, default=Path(".label-studio"), help="where Label Studio is installed")
     options = arguments.parse_args()
@@ -64,20 +66,21 @@ def main() -> None:
         http = Http(server.url, server.key)
         crowd = _Crowd(http, Path(folder) / "data" / "label_studio.sqlite3", options.people, options.tasks)
         without, with_it, least = Times(), Times(), Times()
-        crowd.work(without, options.seconds / 2)
-        with _service(server, Path(folder), options.settle) as service:
-            _connect(http, service, crowd.large)
-            assert service.event(crowd.large) == 202
-            service.wait_until_idle()
-            before = service.metrics()
-            crowd.work(with_it, options.seconds)
-            after = service.metrics()
-            service.stop()
+        service = _service(server, Path(folder), options.settle)
+        passes = _Passes()
+        for _ in range(options.rounds):
+            crowd.work(without, options.seconds / 2)
+            with service, _webhook(http, service, crowd.large):
+                assert service.event(crowd.large) == 202
+                service.wait_until_idle()
+                before = service.metrics()
+                crowd.work(with_it, options.seconds)
+                passes.add(before, service.metrics())
             crowd.work(without, options.seconds / 2)
             crowd.work(least, options.seconds, rewrites=True)
-            _print(options.seconds, without, least, with_it, _written(after) - _written(before))
-            _print_stages(before, after)
-            service.start()
+            _print(options.seconds, without, least, with_it, passes.written)
+        passes.print()
+        with service:
             started = time.monotonic()
             is_equal = _wait_until_equal(http, service, crowd.large, options.settle)
             settled = time.monotonic() - started
@@ -126,9 +129,7 @@ class _Crowd:
         threads = [
             looking,
             threading.Thread(target=self._answer, args=(self._large_open, times.large, start, seconds, waiting)),
-            threading.Thread(
-                target=self._answer, args=(self._other_open, times.other, start + EVERY / 2, seconds, None)
-            ),
+            threading.Thread(target=self._answer, args=(self._other_open, times.other, start, seconds, None)),
         ]
         if rewrites:
             threads.append(threading.Thread(target=self._rewrite, args=(written, start, seconds)))
@@ -146,13 +147,13 @@ class _Crowd:
         seconds: float,
         waiting: _Waiting | None,
     ) -> None:
-        http = Http(self._http.url, self._http._key)  # a connection of its own
+        http, random = Http(self._http.url, self._http._key), np.random.default_rng(len(open_tasks) + len(took))
         for number in range(int(seconds / EVERY)):
             task = next(iter(open_tasks))
             (person, *others) = open_tasks.pop(task)
             if others:
                 open_tasks[task] = others
-            time.sleep(max(start + EVERY * number - time.monotonic(), 0.0))
+            time.sleep(max(start + EVERY * (number + random.random()) - time.monotonic(), 0.0))
             began = time.monotonic()
             took.append(submit(http, task, person, LABELS[int(self._random.integers(len(LABELS)))]))
             if waiting is not None:
@@ -204,7 +205,9 @@ def _service(server: Server, folder: Path, settle: int) -> Service:
     )
 
 
-def _connect(http: Http, service: Service, project: int) -> None:
+@contextmanager
+def _webhook(http: Http, service: Service, project: int) -> Iterator[None]:
+    """While this lasts, Label Studio tells the service what happens in a project."""
     body = {
         "url": f"{service.url}/webhook/{project}",
         "project": project,
@@ -212,11 +215,9 @@ def _connect(http: Http, service: Service, project: int) -> None:
         "send_payload": False,  # as `ls-crowd connect` sets it
         "send_for_all_actions": True,
     }
-    http.post("/api/webhooks/", body)
-
-
-def _written(metrics: Mapping[str, float]) -> int:
-    return int(sum(value for name, value in metrics.items() if name.startswith("ls_crowd_predictions_total")))
+    webhook = int(http.post("/api/webhooks/", body)["id"])
+    yield
+    http.delete(f"/api/webhooks/{webhook}/")
 
 
 def _wait_until_equal(http: Http, service: Service, project: int, settle: int) -> bool:
@@ -250,16 +251,27 @@ def _print(seconds: int, without: Times, least: Times, with_it: Times, written: 
     print_table(f"{seconds} s of work", columns, rows, digits=2)
 
 
-def _print_stages(before: Mapping[str, float], after: Mapping[str, float]) -> None:
-    """Print what the passes consisted of."""
-    rows: list[tuple[Cell, ...]] = []
-    for name, total in after.items():
-        if name.startswith("ls_crowd_pass_seconds_total"):
-            runs = name.replace("seconds", "stages")
-            number = after[runs] - before.get(runs, 0.0)
-            seconds = total - before.get(name, 0.0)
-            rows.append((name.partition('"')[2].rstrip('"}'), number, seconds / max(number, 1.0)))
-    print_table("Passes meanwhile", ("stage", "number", "mean, s"), rows, digits=2)
+class _Passes:
+    """What the passes of all rounds consisted of, and how much they wrote, by the metrics before and after."""
+
+    def __init__(self) -> None:
+        self._sums: dict[str, float] = {}
+
+    def add(self, before: Mapping[str, float], after: Mapping[str, float]) -> None:
+        for name, value in after.items():
+            self._sums[name] = self._sums.get(name, 0.0) + value - before.get(name, 0.0)
+
+    @property
+    def written(self) -> int:
+        return int(sum(value for name, value in self._sums.items() if name.startswith("ls_crowd_predictions_total")))
+
+    def print(self) -> None:
+        rows: list[tuple[Cell, ...]] = []
+        for name, seconds in self._sums.items():
+            if name.startswith("ls_crowd_pass_seconds_total"):
+                number = self._sums[name.replace("seconds", "stages")]
+                rows.append((name.partition('"')[2].rstrip('"}'), number, seconds / max(number, 1.0)))
+        print_table("Passes meanwhile", ("stage", "number", "mean, s"), rows, digits=2)
 
 
 if __name__ == "__main__":

@@ -252,11 +252,18 @@ class LabelStudio:
     def _task_page(
         self, project: int, include: str, fields: str, query: Json, page: int, page_size: int, tries: int = MAX_TRIES
     ) -> tuple[int, list[Json]]:
-        """Return the number of tasks in the whole list, and those on one page."""
-        parameters = {"fields": fields, "include": include}
+        """Return the number of tasks in the whole list, and those on one page.
+
+        Label Studio takes two thirds of the time if it is told that the list is for a review, because it then does not
+        compute columns that nobody asked for, and if the address ends in a slash, because it then has no need to look
+        for such an address.
+        """
+        parameters = {"fields": fields, "include": include, "review": "true"}
         if query:
             parameters["query"] = json.dumps(query)
-        answer = self.http.get("/api/tasks", tries=tries, project=project, page=page, page_size=page_size, **parameters)
+        answer = self.http.get(
+            "/api/tasks/", tries=tries, project=project, page=page, page_size=page_size, **parameters
+        )
         try:
             return int(answer["total"]), answer["tasks"]
         except (KeyError, TypeError):

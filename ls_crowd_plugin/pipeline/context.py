@@ -37,8 +37,8 @@ class Pace(Enum):
 
 
 # How long to wait after a request, as a multiple of the time it took: the busier Label Studio is with people's work,
-# the longer that is.
-PAUSES = {Pace.AT_ONCE: 0.0, Pace.LIVE: 1.0, Pace.SETTLE: 2.0}
+# the longer that is. Submitting an answer takes less than two of our requests, so it meets one of them at most.
+PAUSES = {Pace.AT_ONCE: 0.0, Pace.LIVE: 2.0, Pace.SETTLE: 2.0}
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,13 @@ class PassContext:
     def pause_after(self, seconds: float) -> float:
         """How long to wait, in seconds, after a request that took this long."""
         return min(PAUSES[self.flags.pace] * seconds, MAX_PAUSE)
+
+    @contextmanager
+    def followed_by_pause(self) -> Iterator[None]:
+        """One request, and a pause after it, so that people's requests get in between."""
+        started = time.monotonic()
+        yield
+        time.sleep(self.pause_after(time.monotonic() - started))
 
     def progress(self, stage: str) -> Callable[[int, int], None]:
         """A function that reports how far a stage is, and ends the pass there if it should end."""

@@ -61,7 +61,8 @@ def pull(context: PassContext, *, only_newest: bool = False) -> Pulled:
 
     `only_newest` does not look for changes that became visible late, which a later pull then has to do.
     """
-    facts, started = _project_facts(context), time.time()
+    with context.followed_by_pause():
+        facts, started = _project_facts(context), time.time()
     noticed = context.studio.server_time().strftime(TIME_FORMAT)
     reading = Reading(context.recipe.gold_field, _text_fields(read_config(facts.label_config)), noticed)
     before = _prepare(context, facts, reading)
@@ -73,7 +74,7 @@ def pull(context: PassContext, *, only_newest: bool = False) -> Pulled:
     else:
         newest = _just_before(before.newest_change) if only_newest else since
         found, facts = _read_with_counts(context, reading, max(newest, since), facts)
-        is_due = _is_audit_due(context, before, since, found.newest)
+        is_due = _is_audit_due(context, before, since, found)
         if is_due or not _counts_agree(context, facts):
             found += audit(context, reading)
         if is_due or context.flags.pace is Pace.AT_ONCE:
@@ -107,17 +108,22 @@ def _advance(context: PassContext, started: float, stay_at: str | None) -> None:
         adopt_tasks(connection, project)
 
 
-def _is_audit_due(context: PassContext, before: mirror.MirroredProject, since: str, newest_read: str) -> bool:
+def _is_audit_due(context: PassContext, before: mirror.MirroredProject, since: str, found: Found) -> bool:
     """Whether the last audit is too old, or times do not tell what is new: if the newest change has vanished, Label
-    Studio was restored from a backup; if it lies in the future, Label Studio's clock was set back."""
-    if not 0 <= time.time() - before.audited_at < context.flags.audit_seconds:
+    Studio was restored from a backup; if it lies in the future, Label Studio's clock was set back.
+
+    An old audit is repeated when nobody waits for an answered task, or when it is twice as old as it may be.
+    """
+    is_awaited = context.flags.pace is Pace.LIVE and found.annotations_changed > 0
+    max_age = context.flags.audit_seconds * (2 if is_awaited else 1)
+    if not 0 <= time.time() - before.audited_at < max_age:
         return True
     if context.flags.pace is not Pace.LIVE and context.recipe.uses_task_data:  # which may change without a trace
         return True
     if since > context.studio.server_time().strftime(TIME_FORMAT):
         return True
     newest = parse_time(before.newest_change or "")
-    if newest is None or newest_read >= (before.newest_change or ""):
+    if newest is None or found.newest >= (before.newest_change or ""):
         return False
     just_before = (newest - timedelta(milliseconds=1)).strftime(TIME_FORMAT)
     return not context.studio.changed_since(context.project, just_before)
@@ -211,7 +217,8 @@ def _read_with_counts(
     for _ in range(MAX_COUNT_RETRIES):
         if _counts_agree(context, facts):
             break
-        facts = context.studio.project(context.project)
+        with context.followed_by_pause():
+            facts = context.studio.project(context.project)
         if _counts_agree(context, facts):
             break
         more = _read_changed(context, reading, since)

@@ -139,12 +139,11 @@ def _find_ids(context: PassContext, standing: Standing, tasks: Sequence[int]) ->
     if len(tasks) * LISTED_PER_REQUEST > len(known):
         return _list(context, standing)
     for task in tasks:
-        started = time.monotonic()
         try:
-            found = context.studio.predictions_on_task(task)
+            with context.followed_by_pause():
+                found = context.studio.predictions_on_task(task)
         except BrokenAnswer:
             return _list(context, standing)
-        time.sleep(context.pause_after(time.monotonic() - started))
         ours = [one for one in found if one.model_version in standing.versions]
         if [ExistingPrediction.of(one).digest for one in ours] != [known[task].digest]:
             return _list(context, standing)

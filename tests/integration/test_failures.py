@@ -96,7 +96,7 @@ class TestBrokenRequests:
         """What a first pull read before it broke off is not aggregated."""
         monkeypatch.setattr("ls_crowd_plugin.labelstudio.client.PAGE_SIZE", 10)
         pages = iter(range(100))
-        proxy.fault = lambda request: "500" if request.path == "/api/tasks" and next(pages) >= 2 else ""
+        proxy.fault = lambda request: "500" if request.path == "/api/tasks/" and next(pages) >= 2 else ""
         outcome = run_once(impatient(proxy.url, owner._key), sqlite_store, project.id)
         assert (outcome.kind, proxy.writes) == (Kind.FAILED, [])
         proxy.fault = lambda _: ""

@@ -108,12 +108,12 @@ class TestPolling:
             def polls_alone() -> bool:
                 proxy.requests.clear()
                 eventually(lambda: sum(request.path == "/api/projects/" for request in proxy.requests) >= 3)
-                return {request.path for request in proxy.requests} == {"/api/projects/", "/api/tasks"}
+                return {request.path for request in proxy.requests} == {"/api/projects/", "/api/tasks/"}
 
             eventually(polls_alone)
             assert proxy.writes == []
             paths = [request.path for request in proxy.requests]
-            assert abs(paths.count("/api/tasks") - paths.count("/api/projects/")) <= 1
+            assert abs(paths.count("/api/tasks/") - paths.count("/api/projects/")) <= 1
 
     def test_notices_a_deleted_project(self, owner: Http, project: Project, make_service: MakeService) -> None:
         make_project(owner, MOOD, [{}])  # or the list of projects might be empty

@@ -30,7 +30,7 @@ class FakeHttp(Http):
             return self.users
         if path == "/api/projects/":
             return {"results": self.projects, "next": None}
-        assert path == "/api/tasks"
+        assert path == "/api/tasks/"
         return {"total": len(self.tasks), "tasks": list(self.tasks.values())}
 
     def post(self, path: str, body: Any, *, repeatable: bool = False, seconds: float = 0.0) -> Any:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
+import time
 from dataclasses import replace
 
 import pytest
 
-from ls_crowd_plugin.pipeline.context import RunFlags
+from ls_crowd_plugin.pipeline.context import Pace, RunFlags
 from ls_crowd_plugin.pipeline.pull import Pulled, pull
 from ls_crowd_plugin.recipe import Recipe
 from ls_crowd_plugin.store import Annotation, Store, mirror
@@ -118,6 +119,24 @@ class TestWhatNoTimeTells:
         studio.wait()
         pull(make_context(studio, memory_store, flags=RunFlags(audit_seconds=0)))
         assert labels(memory_store)[1] == "bad"
+
+    @pytest.mark.parametrize(("age", "is_audited"), [(900, False), (1300, True)])
+    def test_waits_for_an_audit_while_people_wait_for_answered_tasks(
+        self, age: float, is_audited: bool, studio: MemoryStudio, memory_store: Store
+    ) -> None:
+        """For at most as long again as audits may be apart."""
+        studio.wait(3600)
+        studio.annotate(2, 5, "bad")
+        pull_now(studio, memory_store)
+        studio.task_rows[1]["annotations"][0]["result"] = mood("bad")  # without a trace
+        studio.task_rows[1]["overlap"] = 7
+        with memory_store.data.begin() as connection:
+            mirror.set_audited(connection, PROJECT, time.time() - age)
+        studio.annotate(2, 5, "good")
+        pull(make_context(studio, memory_store, flags=RunFlags(pace=Pace.LIVE)))
+        assert labels(memory_store) == {1: "bad" if is_audited else "good", 2: "good"}
+        pull(make_context(studio, memory_store, flags=RunFlags(pace=Pace.LIVE)))
+        assert labels(memory_store) == {1: "bad", 2: "good"}
 
     def test_task_data_that_changed_silently(self, studio: MemoryStudio, memory_store: Store) -> None:
         recipe = Recipe(gold_field="right", gold_sources=frozenset({"task_data"}))

@@ -123,7 +123,7 @@ class TestPace:
         write(context, plan_for(studio, [desired(task) for task in MANY]), len(MANY), OURS)
         assert studio.writes == ["create"] * len(MANY)
 
-    @pytest.mark.parametrize(("pace", "pauses"), [(Pace.AT_ONCE, 0.0), (Pace.LIVE, 1.0), (Pace.SETTLE, 2.0)])
+    @pytest.mark.parametrize(("pace", "pauses"), [(Pace.AT_ONCE, 0.0), (Pace.LIVE, 2.0), (Pace.SETTLE, 2.0)])
     def test_waits_in_proportion_to_label_studios_own_time(
         self, pace: Pace, pauses: float, memory_store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
