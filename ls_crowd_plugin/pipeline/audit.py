@@ -20,6 +20,7 @@ from .context import Pace, PassContext
 from .task_reading import Reading, parse_task
 
 BATCH = 1000  # tasks that are read and stored together
+SHORT_BATCH = 20  # the same where people's requests should get in between
 FEW_LISTED = 100  # tasks in one request of a listing with pauses, so that people's requests get in between
 MANY_PAGES = 50  # with more tasks than so many requests hold, the requests become larger instead
 
@@ -68,14 +69,14 @@ def audit(context: PassContext, reading: Reading) -> Found:
     return found + Found(tasks_gone=len(gone))
 
 
-def read_differing(context: PassContext, reading: Reading, since: str) -> Found:
-    """Read those of the tasks changed after a time that differ from their listing."""
+def read_changed(context: PassContext, reading: Reading, since: str, *, only_differing: bool) -> Found:
+    """List the tasks changed after a time, and read them, or only those that differ from their listing."""
     listed = _list(context, reading, since)
     with context.store.data.connect() as connection:
-        mirrored = read_stamps(connection, context.project)
-    differing = sorted(task for task, stamped in listed.items() if mirrored.get(task) != stamped.stamp)
+        mirrored = read_stamps(connection, context.project) if only_differing else {}
+    changed = sorted(task for task, stamped in listed.items() if mirrored.get(task) != stamped.stamp)
     newest = max((stamped.updated_at for stamped in listed.values()), default="")
-    return read_by_ids(context, reading, differing) + Found(newest=newest)
+    return read_by_ids(context, reading, changed) + Found(newest=newest)
 
 
 def _list(context: PassContext, reading: Reading, since: str | None = None) -> dict[int, mirror.Task]:
@@ -118,9 +119,11 @@ def read_by_ids(context: PassContext, reading: Reading, task_ids: list[int]) -> 
     """Mirror some tasks."""
     include = f"{TASK_FIELDS},data" if reading.with_data else TASK_FIELDS
     report = context.progress("pull")
+    batch = BATCH if context.flags.pace is Pace.AT_ONCE else SHORT_BATCH
     changed = 0
-    for start in range(0, len(task_ids), BATCH):
-        tasks = context.studio.tasks(context.project, task_ids[start : start + BATCH], include)
+    for start in range(0, len(task_ids), batch):
+        with context.followed_by_pause():
+            tasks = context.studio.tasks(context.project, task_ids[start : start + batch], include)
         with context.transaction() as connection:
             parsed = [parse_task(task, reading) for task in tasks]
             changed += mirror.replace_tasks(connection, context.project, parsed, reading.noticed)

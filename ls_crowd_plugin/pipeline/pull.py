@@ -21,12 +21,12 @@ from ..store import mirror
 from ..store.forget import forget_project
 from ..store.gold import adopt_gold, adopt_tasks
 from ..store.mirror_facts import count_annotations, count_tasks, newest_change
-from .audit import Found, audit, check_people, complete_mirror, read_differing
+from .audit import SHORT_BATCH, Found, audit, check_people, complete_mirror, read_changed
 from .context import Pace, PassContext
 from .task_reading import Reading, TextField, parse_task
 
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"  # the only form that Label Studio's filters read
-FEW_TASKS = 100  # that are read with their annotations in one request
+FEW_TASKS = 100  # that are read again although they are in the mirror
 MAX_COUNT_RETRIES = 3  # how often to read the counts again before an audit finds out why they differ
 IN_FLIGHT = timedelta(seconds=20)  # a change may become visible this much later than the time it carries
 JUST_NOW = timedelta(seconds=2)  # within this time most changes do
@@ -196,9 +196,10 @@ def _read_changed(context: PassContext, reading: Reading, since: str) -> Found:
     Those that are in the mirror are read again, in case more of a change has become visible. But where they are many,
     as after an import, only those that differ from their listing: the others would cost Label Studio many seconds.
     """
-    total, tasks = context.studio.changed_tasks(context.project, since, FEW_TASKS, with_data=reading.with_data)
-    if total > FEW_TASKS:
-        return read_differing(context, reading, since)
+    limit = FEW_TASKS if context.flags.pace is Pace.AT_ONCE else min(SHORT_BATCH, FEW_TASKS)
+    total, tasks = context.studio.changed_tasks(context.project, since, limit, with_data=reading.with_data)
+    if total > limit:
+        return read_changed(context, reading, since, only_differing=total > FEW_TASKS)
     with context.transaction() as connection:
         parsed = [parse_task(task, reading) for task in tasks]
         changed = mirror.replace_tasks(connection, context.project, parsed, reading.noticed)

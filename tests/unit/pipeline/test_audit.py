@@ -5,12 +5,15 @@ from __future__ import annotations
 import copy
 import time
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from ls_crowd_plugin.pipeline.audit import SHORT_BATCH
 from ls_crowd_plugin.pipeline.context import Pace, RunFlags
 from ls_crowd_plugin.pipeline.pull import Pulled, pull
 from ls_crowd_plugin.recipe import Recipe
+from ls_crowd_plugin.records import Json
 from ls_crowd_plugin.store import Annotation, Store, mirror
 from ls_crowd_plugin.store.users import read_names
 from tests.support.memory_studio import PROJECT, MemoryStudio, mood
@@ -166,3 +169,28 @@ class TestWhatNoTimeTells:
             mirror.replace_tasks(connection, 8, [(row, []) for row in rows], "")
         pull_now(studio, memory_store, from_scratch=True)
         assert len(mirrored(memory_store)) == 2
+
+
+class TestShortRequests:
+    def test_are_all_that_is_made_while_people_work(self, memory_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Tasks that changed are read a few at a time, those too that are in the mirror already."""
+        tasks = range(1, 2 * SHORT_BATCH + 2)
+        studio = MemoryStudio(list(tasks))
+        for task in tasks:
+            studio.annotate(task, 5, "good")
+        pull_now(studio, memory_store)
+        for task in tasks:
+            studio.annotate(task, 5, "bad")
+        sizes: list[int] = []
+        read_page = studio._task_page
+
+        def count(*arguments: Any, **keywords: Any) -> tuple[int, list[Json]]:
+            total, rows = read_page(*arguments, **keywords)
+            sizes.extend([len(rows)] if "annotations" in rows[0] else [])
+            return total, rows
+
+        monkeypatch.setattr(studio, "_task_page", count)
+        pulled = pull(make_context(studio, memory_store, flags=RunFlags(pace=Pace.LIVE)))
+        assert sizes == [SHORT_BATCH, SHORT_BATCH, SHORT_BATCH, 1]  # the first tells how many there are
+        assert pulled.tasks == frozenset(tasks)
+        assert set(labels(memory_store).values()) == {"bad"}
