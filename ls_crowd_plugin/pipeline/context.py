@@ -17,6 +17,7 @@ from ..store import Lease, Store
 from ..store.leases import check_fence
 
 MAX_PAUSE = 5.0  # seconds between two requests
+LARGE_PROJECT = 1000  # tasks; in a smaller one everything has its turn at once, unless the next pass is due
 
 OnProgress = Callable[[str, int, int], None]  # stage, done, total
 

@@ -18,7 +18,7 @@ from ..store.passes import LastPass, get_last_pass, save_last_pass
 from ..store.results import forget_results, get_results_time, load_summary, save_results
 from ..store.users import read_names, save_users
 from .annotator_records import annotator_records
-from .context import Pace, PassContext
+from .context import LARGE_PROJECT, Pace, PassContext
 from .desired import desired_predictions
 from .figures import figures
 from .gold_doubts import describe_doubts, doubtful_gold
@@ -36,7 +36,6 @@ from .write import Written, settings_to_change, write
 MAX_PLANS = 4  # in one pass, if requests are interrupted or tasks are deleted meanwhile
 FEW_WRITES = 20  # predictions that are written before the dashboard gets its results; it does not wait for more
 REST_SECONDS = 60.0  # while people answer, other tasks and the dashboard get their turn this often
-LARGE_PROJECT = 1000  # tasks; in a smaller one the others get their turn at once, unless the next pass is due
 OUTAGE_PAUSE = 60.0  # longest pause before a retry when Label Studio failed
 
 

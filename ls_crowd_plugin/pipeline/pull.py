@@ -22,7 +22,7 @@ from ..store.forget import forget_project
 from ..store.gold import adopt_gold, adopt_tasks
 from ..store.mirror_facts import count_annotations, count_tasks, newest_change
 from .audit import SHORT_BATCH, Found, audit, check_people, complete_mirror, read_changed
-from .context import Pace, PassContext
+from .context import LARGE_PROJECT, Pace, PassContext
 from .task_reading import Reading, TextField, parse_task
 
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"  # the only form that Label Studio's filters read
@@ -190,13 +190,15 @@ def _required_annotators_rule(facts: ProjectFacts) -> list[float | None]:
     return [facts.maximum_annotations, cohort, facts.task_number if cohort != 100 else None]
 
 
-def _read_changed(context: PassContext, reading: Reading, since: str) -> Found:
+def _read_changed(context: PassContext, reading: Reading, since: str, tasks_in_all: int) -> Found:
     """Mirror the tasks changed after `since`.
 
     Those that are in the mirror are read again, in case more of a change has become visible. But where they are many,
-    as after an import, only those that differ from their listing: the others would cost Label Studio many seconds.
+    as after an import, only those that differ from their listing: the others would cost Label Studio many seconds. In
+    a large project, where a minute's changes are read at once, people's requests get in between.
     """
-    limit = FEW_TASKS if context.flags.pace is Pace.AT_ONCE else min(SHORT_BATCH, FEW_TASKS)
+    is_short = context.flags.pace is not Pace.AT_ONCE and tasks_in_all > LARGE_PROJECT
+    limit = min(SHORT_BATCH, FEW_TASKS) if is_short else FEW_TASKS
     total, tasks = context.studio.changed_tasks(context.project, since, limit, with_data=reading.with_data)
     if total > limit:
         return read_changed(context, reading, since, only_differing=total > FEW_TASKS)
@@ -214,7 +216,7 @@ def _read_with_counts(
 
     Both are read one after the other, and people may submit in between: that alone should not lead to an audit.
     """
-    found = _read_changed(context, reading, since)
+    found = _read_changed(context, reading, since, facts.task_number)
     for _ in range(MAX_COUNT_RETRIES):
         if _counts_agree(context, facts):
             break
@@ -222,7 +224,7 @@ def _read_with_counts(
             facts = context.studio.project(context.project)
         if _counts_agree(context, facts):
             break
-        more = _read_changed(context, reading, since)
+        more = _read_changed(context, reading, since, facts.task_number)
         found += more
         if not more.annotations_changed:  # nobody is submitting
             break

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ls_crowd_plugin.pipeline import pull as pull_module
 from ls_crowd_plugin.pipeline.audit import SHORT_BATCH
 from ls_crowd_plugin.pipeline.context import Pace, RunFlags
 from ls_crowd_plugin.pipeline.pull import Pulled, pull
@@ -173,7 +174,8 @@ class TestWhatNoTimeTells:
 
 class TestShortRequests:
     def test_are_all_that_is_made_while_people_work(self, memory_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Tasks that changed are read a few at a time, those too that are in the mirror already."""
+        """In a large project, tasks that changed are read a few at a time, those too that are in the mirror already."""
+        monkeypatch.setattr(pull_module, "LARGE_PROJECT", SHORT_BATCH)
         tasks = range(1, 2 * SHORT_BATCH + 2)
         studio = MemoryStudio(list(tasks))
         for task in tasks:
