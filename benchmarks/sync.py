@@ -144,7 +144,13 @@ def _bare_pull(http: Http, project: int) -> None:
     page, read, total = 1, 0, 1
     while read < total:
         answer = http.get(
-            "/api/tasks", project=project, fields="all", page_size=1000, page=page, include=MINIMAL_FIELDS
+            "/api/tasks/",
+            project=project,
+            fields="all",
+            page_size=1000,
+            page=page,
+            include=MINIMAL_FIELDS,
+            review="true",
         )
         page, read, total = page + 1, read + len(answer["tasks"]), int(answer["total"])
 
