@@ -20,6 +20,7 @@ import requests
 
 from ..errors import BrokenAnswer, Interrupted, LabelStudioError, NotAllowed, NotFound, Rejected, Unreachable
 from ..records import address_shown
+from .connections import QuickAdapter
 from .lenient_json import Parsed, parse
 from .retries import MAX_TRIES, TRANSIENT_STATUSES, backoff, never_sent, retry_after
 
@@ -83,6 +84,8 @@ class Http:
         self._is_refresh_token = _is_jwt(key)
         self._access_token, self._access_until = "", 0.0
         self._session = requests.Session()
+        for scheme in ("http://", "https://"):
+            self._session.mount(scheme, QuickAdapter())
         weakref.finalize(self, self._session.close)
         self._session.headers["Accept"] = "application/json"
         self._verify = verify  # passed with each request: the environment would override the session's setting

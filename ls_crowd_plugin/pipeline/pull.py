@@ -10,7 +10,7 @@ import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from ..controls import Config, read_config
 from ..errors import EndPass, NotFound
@@ -56,6 +56,18 @@ class Pulled:
         )
 
 
+@dataclass(frozen=True)
+class _Window:
+    """The times after which changes are read.
+
+    The newest change known is read with them, even if it is older: if it is not there, Label Studio was restored from
+    a backup.
+    """
+
+    since: str
+    since_newest: str
+
+
 def pull(context: PassContext, *, only_newest: bool = False) -> Pulled:
     """Read the tasks that changed since the last pull, and find what no time tells.
 
@@ -72,8 +84,7 @@ def pull(context: PassContext, *, only_newest: bool = False) -> Pulled:
         found = _read_all(context, reading)
         found += complete_mirror(context, reading, found.tasks)
     else:
-        newest = _just_before(before.newest_change) if only_newest else since
-        found, facts = _read_with_counts(context, reading, max(newest, since), facts)
+        found, facts = _read_with_counts(context, reading, _window(before, since, only_newest), facts)
         is_due = _is_audit_due(context, before, since, found)
         if is_due or not _counts_agree(context, facts):
             found += audit(context, reading)
@@ -83,10 +94,17 @@ def pull(context: PassContext, *, only_newest: bool = False) -> Pulled:
     return Pulled(facts, found.tasks, found.annotations_changed, found.tasks_gone, only_newest)
 
 
-def _just_before(change: str | None) -> str:
-    """A little before the time of a change; the beginning of time without one."""
-    changed_at = parse_time(change or "")
-    return "" if changed_at is None else (changed_at - JUST_NOW).strftime(TIME_FORMAT)
+def _window(before: mirror.MirroredProject, since: str, only_newest: bool) -> _Window:
+    newest = parse_time(before.newest_change or "")
+    if newest is None:
+        return _Window(since, since)
+    if only_newest:
+        since = max(since, (newest - JUST_NOW).strftime(TIME_FORMAT))
+    return _Window(since, min(since, _just_before(newest)))
+
+
+def _just_before(change: datetime) -> str:
+    return (change - timedelta(milliseconds=1)).strftime(TIME_FORMAT)
 
 
 def _advance(context: PassContext, started: float, stay_at: str | None) -> None:
@@ -123,10 +141,7 @@ def _is_audit_due(context: PassContext, before: mirror.MirroredProject, since: s
     if since > context.studio.server_time().strftime(TIME_FORMAT):
         return True
     newest = parse_time(before.newest_change or "")
-    if newest is None or found.newest >= (before.newest_change or ""):
-        return False
-    just_before = (newest - timedelta(milliseconds=1)).strftime(TIME_FORMAT)
-    return not context.studio.changed_since(context.project, just_before)
+    return newest is not None and found.newest <= _just_before(newest)
 
 
 def _counts_agree(context: PassContext, facts: ProjectFacts) -> bool:
@@ -190,8 +205,8 @@ def _required_annotators_rule(facts: ProjectFacts) -> list[float | None]:
     return [facts.maximum_annotations, cohort, facts.task_number if cohort != 100 else None]
 
 
-def _read_changed(context: PassContext, reading: Reading, since: str, tasks_in_all: int) -> Found:
-    """Mirror the tasks changed after `since`.
+def _read_changed(context: PassContext, reading: Reading, window: _Window, tasks_in_all: int) -> Found:
+    """Mirror the tasks changed in a window.
 
     Those that are in the mirror are read again, in case more of a change has become visible. But where they are many,
     as after an import, only those that differ from their listing: the others would cost Label Studio many seconds. In
@@ -199,24 +214,28 @@ def _read_changed(context: PassContext, reading: Reading, since: str, tasks_in_a
     """
     is_short = context.flags.pace is not Pace.AT_ONCE and tasks_in_all > LARGE_PROJECT
     limit = min(SHORT_BATCH, FEW_TASKS) if is_short else FEW_TASKS
-    total, tasks = context.studio.changed_tasks(context.project, since, limit, with_data=reading.with_data)
-    if total > limit:
-        return read_changed(context, reading, since, only_differing=total > FEW_TASKS)
-    with context.transaction() as connection:
-        parsed = [parse_task(task, reading) for task in tasks]
-        changed = mirror.replace_tasks(connection, context.project, parsed, reading.noticed)
+    total, tasks = context.studio.changed_tasks(
+        context.project, window.since_newest, limit, with_data=reading.with_data
+    )
+    parsed = [parse_task(task, reading) for task in tasks]
     newest = max((task.updated_at for task, _ in parsed), default="")
+    if total > limit:
+        found = read_changed(context, reading, window.since, only_differing=total > FEW_TASKS)
+        return found + Found(newest=newest)
+    parsed = [(task, annotations) for task, annotations in parsed if task.updated_at > window.since]
+    with context.transaction() as connection:
+        changed = mirror.replace_tasks(connection, context.project, parsed, reading.noticed)
     return Found(frozenset(task.id for task, _ in parsed), changed, newest=newest)
 
 
 def _read_with_counts(
-    context: PassContext, reading: Reading, since: str, facts: ProjectFacts
+    context: PassContext, reading: Reading, window: _Window, facts: ProjectFacts
 ) -> tuple[Found, ProjectFacts]:
-    """Mirror the tasks changed after `since`, until the counts agree with them or nothing more has changed.
+    """Mirror the tasks changed in a window, until the counts agree with them or nothing more has changed.
 
     Both are read one after the other, and people may submit in between: that alone should not lead to an audit.
     """
-    found = _read_changed(context, reading, since, facts.task_number)
+    found = _read_changed(context, reading, window, facts.task_number)
     for _ in range(MAX_COUNT_RETRIES):
         if _counts_agree(context, facts):
             break
@@ -224,7 +243,7 @@ def _read_with_counts(
             facts = context.studio.project(context.project)
         if _counts_agree(context, facts):
             break
-        more = _read_changed(context, reading, since, facts.task_number)
+        more = _read_changed(context, reading, window, facts.task_number)
         found += more
         if not more.annotations_changed:  # nobody is submitting
             break

@@ -55,6 +55,7 @@ class ScriptedServer(ThreadingHTTPServer):
         self.replies: list[Reply] = [Reply()]
         self.token_replies: list[Reply] = []  # to token exchanges; when empty, access tokens are handed out
         self.clock = ""  # the Date header; when empty, the right time
+        self.delays_packets = False  # whether a packet is sent only after the one before it was acknowledged
         self.requests: list[Request] = []
         self.token_requests: list[Request] = []
 
@@ -90,6 +91,11 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     server: ScriptedServer
+
+    def setup(self) -> None:
+        super().setup()
+        if self.server.delays_packets:
+            self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 0)
 
     def serve(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))

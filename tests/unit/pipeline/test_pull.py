@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 import pytest
 from sqlalchemy import select
@@ -151,6 +152,19 @@ class TestPull:
         pull_now(studio, memory_store)
         pull_now(studio, memory_store)
         assert f"tasks since {(newest - IN_FLIGHT).strftime(TIME_FORMAT)}" in studio.reads
+
+    def test_of_a_project_at_rest_reads_no_task(
+        self, studio: MemoryStudio, memory_store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Not even if many tasks changed at the same moment, which is also the newest known."""
+        monkeypatch.setattr(pull_module, "FEW_TASKS", 1)
+        for task in range(3, 6):
+            studio.add_task(task)
+        pull_now(studio, memory_store)
+        monkeypatch.setattr(pull_module, "IN_FLIGHT", timedelta(0))
+        pull_now(studio, memory_store)
+        assert pull_now(studio, memory_store).tasks_read == 0
+        assert "list" not in studio.reads
 
     def test_finds_a_change_that_became_visible_after_its_time(self, studio: MemoryStudio, memory_store: Store) -> None:
         pull(make_context(studio, memory_store))
