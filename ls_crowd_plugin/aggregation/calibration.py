@@ -10,17 +10,17 @@ probable. They are learned from gold; without gold they have their default value
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .answers import Answers
-from .fit import Posterior, normalise, weighted_shares
+from .fit import Fit, Posterior, Votes, normalise, weighted_shares
 from .types import Floats, Integers
 
 BETAS = np.geomspace(0.1, 2.0, 14)
 LAMBDAS = np.linspace(0.0, 0.9, 10)
-EPSILONS = np.linspace(0.0, 0.6, 25)
+MISLED_FACTORS = np.geomspace(1 / 16, 16.0, 25)  # ε is the default times one of these
 MAX_GOLD = 2000  # more gold than this would hardly change three numbers
 
 
@@ -73,6 +73,24 @@ class Calibration:
 # the votes needs nothing but ε.
 DEFAULT_CALIBRATION = Calibration(sharpness=0.6, divided=0.6, misled=0.06)
 POOL_CALIBRATION = Calibration(sharpness=1.0, divided=0.0, misled=0.04)
+AS_IT_IS = Calibration(sharpness=1.0, divided=0.0, misled=0.0)  # nothing to change
+
+
+def calibrate_fit(fit: Fit, calibration: Calibration) -> Fit:
+    """The same fit with a calibrated posterior, here and wherever its annotators vote.
+
+    People and the evidence of answers are still judged by the fit as it was.
+    """
+
+    def apply(answers: Answers, posterior: Posterior) -> Posterior:
+        return calibration.apply(answers, posterior, fit.weight)
+
+    def count_votes(table: Answers) -> Votes:
+        votes = fit.count_votes(table)
+        return votes._replace(posterior=apply(votes.answers, votes.posterior))
+
+    posterior = apply(fit.answers, fit.posterior)
+    return replace(fit, posterior=posterior, fitted=fit.posterior, count_votes=count_votes, main=fit)
 
 
 def calibrate(
@@ -85,7 +103,7 @@ def calibrate(
     """Learn the most probable β, λ, ε from the posterior of items whose gold option [I] is known (else −1).
 
     Priors: log β is Gaussian around its default with a standard deviation of one half, λ Gaussian with one of a third;
-    ε is exponential with its default as the mean.
+    ε has a Gamma distribution of shape two. All three are highest at the default, so that a little gold changes little.
     """
     items = np.flatnonzero((gold_option >= 0) & answers.is_informative)
     if len(items) == 0:
@@ -118,7 +136,7 @@ def calibrate(
 
 def _grid(default: Calibration) -> tuple[Floats, Floats, Floats]:
     """All pairs of λ and ε that leave something to the model, and the log prior of each pair."""
-    divided, misled = (part.ravel() for part in np.meshgrid(LAMBDAS, EPSILONS, indexing="ij"))
-    possible = divided + misled < 1
-    divided, misled = divided[possible], misled[possible]
-    return divided, misled, -0.5 * ((divided - default.divided) * 3) ** 2 - misled / default.misled
+    pairs = np.array(np.meshgrid(LAMBDAS, MISLED_FACTORS, indexing="ij")).reshape(2, -1)
+    divided, factor = pairs[:, pairs[0] + pairs[1] * default.misled < 1]
+    log_prior = -0.5 * ((divided - default.divided) * 3) ** 2 + np.log(factor) - factor
+    return divided, factor * default.misled, log_prior

@@ -250,7 +250,7 @@ class Consensus:
     @cached_property
     def _reliability(self) -> Reliability:
         fit = self._method_fit.fit
-        fitted, calibrated = fit.posterior.options, self._calibrated(fit).options
+        fitted, calibrated = fit.fitted_on(fit.answers).options, self._calibrated(fit).options
         return assess_annotators(fit, _with_gold(fit.answers, fitted), _with_gold(fit.answers, calibrated))
 
     @property

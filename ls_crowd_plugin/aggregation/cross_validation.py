@@ -1,18 +1,23 @@
-"""Cross-validation on gold: what fits say about gold items whose labels they did not see, and which fit is best."""
+"""Cross-validation on gold: what fits say about gold items whose labels they did not see, and how much each counts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from .answers import Answers
-from .fit import SAME, Fit, Posterior
+from .calibration import Calibration, calibrate, calibrate_fit
+from .fit import SAME, Fit, Posterior, Resume
 from .forms import Form, common_table
 from .types import Flags, Floats, Id, Positions, Progress
 
 FOLDS = 4
+MIN_WEIGHT = 0.05  # forms with less weight are left out of an average
+PRIOR_TASKS = 6.0  # the weights by evidence count as much as this many gold items
+WEIGHT_ITERATIONS = 100
 
 
 @dataclass(frozen=True)
@@ -27,13 +32,14 @@ class HeldOut:
 
 
 @dataclass(frozen=True)
-class GoldJudgement:
-    """How often candidates are right on gold items whose label they did not see."""
+class GoldWeights:
+    """How much each form counts by the gold labels that it did not see."""
 
-    best: str  # the candidate to use
-    accuracy: Mapping[str, float]  # candidate → share of right labels
+    weights: Mapping[str, float]  # form → weight, in the order of the prior; those of little weight are left out
+    fits: Mapping[str, Fit]  # form → its fit to all answers and gold, calibrated
+    accuracy: float  # share of right labels of the average, on gold items whose label it did not see
     items: int  # how many gold items were judged
-    held_out: HeldOut  # by the best candidate
+    held_out: HeldOut  # by the average
 
 
 def cross_validate(
@@ -46,34 +52,52 @@ def cross_validate(
     return fit_without_gold(sample, forms, seed, progress).average(sample, weights)
 
 
-def judge_by_gold(
+def weigh_by_gold(
     answers: Answers,
     forms: Mapping[str, Form],
-    current: str,
-    weights: Mapping[str, float],
+    prior: Mapping[str, float],
+    default: Calibration,
     seed: int,
     progress: Progress,
-) -> GoldJudgement:
-    """Choose between `current`, which is the weighted average of some of the forms, and each single form.
+    starts: Mapping[str, Fit] | None = None,
+) -> GoldWeights:
+    """Weigh forms by the probability that they give to gold labels which they did not see.
 
-    `current` is replaced only by a form that is right more often by more than one paired standard error.
+    Each form is calibrated first, so that one which is sure and wrong does not outvote the others; `default` is what
+    each would be calibrated by without gold. The weights w maximise
+
+        Π_i Σ_f w_f P_f(gold label of i) · Π_f w_f^(PRIOR_TASKS · prior_f)
+
+    over gold items i and forms f: the most probable ones if the prior weights count as much as PRIOR_TASKS gold items.
+    So every gold item moves them, and the first by at most 1 / (PRIOR_TASKS + 1). `starts` as for `fit_without_gold`.
     """
     sample = answers.sample(seed)
     table = common_table(sample, forms.values())
-    fits = fit_without_gold(sample, forms, seed, progress)
-    held_out = {name: fits.average(table, {name: 1.0}) for name in forms}
-    held_out[current] = fits.average(table, weights)
+    fits = fit_without_gold(sample, forms, seed, progress, starts)
+    calibrations = {name: fits.calibration(table, name, default) for name in forms}
+    fits = fits.calibrated(calibrations)
     items = np.flatnonzero(sample.has_gold & sample.is_informative)
-    right = {name: correctness(table, one.posterior, items) for name, one in held_out.items()}
-    best, best_lead = current, 0.0
-    for name in sorted(held_out):
-        difference = right[name] - right[current]
-        error = float(difference.std(ddof=1) / np.sqrt(len(items)))
-        lead = float(difference.mean())
-        if lead > max(error, best_lead) + 1e-12:
-            best, best_lead = name, lead
-    accuracy = {name: float(values.mean()) for name, values in right.items()}
-    return GoldJudgement(best, accuracy, len(items), held_out[best])
+    likelihood = np.stack(
+        [fits.average(table, {name: 1.0}).posterior.options[table.gold_option[items]] for name in forms], axis=1
+    )
+    weight = most_probable_weights(likelihood, np.array([prior[name] for name in forms]))
+    kept = {name: float(value) for name, value in zip(forms, weight, strict=True) if value >= MIN_WEIGHT}
+    weights = {name: value / sum(kept.values()) for name, value in kept.items()}
+    held_out = fits.average(table, weights)
+    accuracy = float(correctness(table, held_out.posterior, items).mean())
+    members = {name: fits.go_on(name)(answers, partial(progress, name)) for name in weights}
+    calibrated = {name: calibrate_fit(fit, calibrations[name]) for name, fit in members.items()}
+    return GoldWeights(weights, calibrated, accuracy, len(items), held_out)
+
+
+def most_probable_weights(likelihood: Floats, prior: Floats) -> Floats:
+    """[F] the weights of F forms, by expectation maximization; `likelihood` [n, F], `prior` [F] sums to one."""
+    weight = prior
+    for _ in range(WEIGHT_ITERATIONS):
+        share = likelihood * weight
+        share /= share.sum(1, keepdims=True)
+        weight = (share.sum(0) + PRIOR_TASKS * prior) / (len(likelihood) + PRIOR_TASKS)
+    return weight
 
 
 @dataclass(frozen=True)
@@ -83,6 +107,24 @@ class HeldOutFits:
     forms: Mapping[str, Form]
     fits: Mapping[str, Mapping[int, Fit]]  # form → fold → the fit that did not see the gold labels in it
     fold: Mapping[Id, int]  # gold item → the fold in which it is hidden
+
+    def go_on(self, name: str) -> Resume:
+        """Fits a form to all gold, which is near to one of these fits."""
+        return next(iter(self.fits[name].values())).resume or self.forms[name]
+
+    def calibration(self, table: Answers, name: str, default: Calibration) -> Calibration:
+        """How to calibrate one of the forms, by the gold labels that its fits did not see."""
+        posterior = self.average(table, {name: 1.0}).posterior
+        weight = next(iter(self.fits[name].values())).weight
+        return calibrate(table, posterior, weight, table.gold_option, default)
+
+    def calibrated(self, calibrations: Mapping[str, Calibration]) -> HeldOutFits:
+        """The same fits, each form calibrated."""
+        fits = {
+            name: {part: calibrate_fit(fit, calibrations[name]) for part, fit in parts.items()}
+            for name, parts in self.fits.items()
+        }
+        return replace(self, fits=fits)
 
     def average(self, table: Answers, weights: Mapping[str, float]) -> HeldOut:
         """The weighted average of the forms' posteriors; `table` has the fitted items, and at least their options."""
@@ -94,28 +136,40 @@ class HeldOutFits:
         def vote(other: Answers) -> HeldOut:
             other = common_table(other, [self.forms[name] for name in weights])
             fits = {name: {part: fit.vote(other) for part, fit in self.fits[name].items()} for name in weights}
-            return HeldOutFits(self.forms, fits, self.fold).average(other, weights)
+            return replace(self, fits=fits).average(other, weights)
 
         return HeldOut(table, Posterior.total(members.values()), members, fold >= 0, vote)
 
 
-def fit_without_gold(sample: Answers, forms: Mapping[str, Form], seed: int, progress: Progress) -> HeldOutFits:
+def fit_without_gold(
+    sample: Answers,
+    forms: Mapping[str, Form],
+    seed: int,
+    progress: Progress,
+    starts: Mapping[str, Fit] | None = None,
+) -> HeldOutFits:
     """Fit every form several times, each time without the gold labels of one fold.
 
     Where a form can, these fits start from one that saw no gold at all: they need few iterations, and nothing of what
-    is hidden from them reaches them.
+    is hidden from them reaches them. `starts` has such fits, as far as they exist already.
     """
     fold = _folds(sample, seed)
     no_gold = np.full(len(sample.items), -1, np.int32)
     fits: dict[str, dict[int, Fit]] = {name: {} for name in forms}
     for done, (name, form) in enumerate(forms.items()):
-        fit_part = form(sample.with_gold(no_gold), _ignore).resume or form if form.resumes else form
+        go_on: Resume = form
+        if form.resumes:
+            blind = sample.with_gold(no_gold)
+            start = (starts or {}).get(name) or form(blind, _ignore)
+            if start.resume and not start.convergence.converged:  # given up; this would be made up for in every fold
+                start = start.resume(blind, _ignore)
+            go_on = start.resume or form
         for part in range(FOLDS):
             progress("checking against gold", (done + part / FOLDS) / len(forms))
             hidden = fold == part
             if hidden.any():
                 shown_gold = np.where(hidden, -1, sample.gold_option).astype(np.int32)
-                fits[name][part] = fit_part(sample.with_gold(shown_gold), _ignore)
+                fits[name][part] = go_on(sample.with_gold(shown_gold), _ignore)
     gold_items = np.flatnonzero(sample.has_gold).tolist()
     return HeldOutFits(forms, fits, {sample.items[item]: int(fold[item]) for item in gold_items})
 

@@ -48,17 +48,20 @@ def run_em(
     min_iterations: int = LEAST_ITERATIONS,
     tolerance: float | None = None,
     floor: float = -np.inf,
+    resumed: bool = False,
 ) -> Convergence:
     """Fit a model by expectation maximization; it starts from an initial posterior, so the M-step comes first.
 
-    By default, the tolerance is wider for large crowds, whose labels hardly depend on the last iterations.
+    By default, the tolerance is wider for large crowds, whose labels hardly depend on the last iterations, and for fits
+    that go on from another (`resumed`). Those also need fewer iterations.
 
     The default for `min_iterations` is this high because a model may begin to learn about the crowd as a whole only
     after a few iterations.
     """
-
+    if resumed:
+        min_iterations = LEAST_RESUMED
     if tolerance is None:
-        tolerance = TOLERANCE if len(answers.answer_item) < LARGE else LARGE_TOLERANCE
+        tolerance = LARGE_TOLERANCE if resumed or len(answers.answer_item) >= LARGE else TOLERANCE
 
     def iteration() -> float:
         model.m_step()

@@ -71,7 +71,8 @@ class Fit:
     class_prior: Floats | None = None  # [C] how common each label of a question is, if the posterior includes that
     weight_unit: float = 1.0  # nats of log-odds that a weight of one adds to the label that an answer names
     resume: Resume | None = None  # fits more answers of the same annotators, starting from what this fit has learned
-    main: Fit | None = None  # of an average: its best form, by which people and the evidence of answers are judged
+    main: Fit | None = None  # the form by which people and the evidence of answers are judged, if not this fit
+    fitted: Posterior | None = None  # what `posterior` was before it was calibrated, if it was
     members: Mapping[str, Posterior] | None = None  # of an average: form → weight · its posterior; sum to `posterior`
 
     @property
@@ -82,7 +83,8 @@ class Fit:
         """The same annotators, who vote on another table."""
         answers, posterior, difficulty, members = self.count_votes(table)
         main = self.main and self.main.vote(table)
-        return replace(self, answers=answers, posterior=posterior, difficulty=difficulty, main=main, members=members)
+        voted = replace(self, answers=answers, posterior=posterior, difficulty=difficulty, members=members)
+        return replace(voted, main=main, fitted=None)
 
     @property
     def votes(self) -> Votes:
@@ -105,10 +107,15 @@ class Fit:
         """The posterior written to another table of the same items: this fit's own, or one with all options."""
         return self._written_to(table, self.posterior)
 
+    def fitted_on(self, table: Answers) -> Posterior:
+        """The posterior as it was before it was calibrated, written to such a table."""
+        return self._written_to(table, self.posterior if self.fitted is None else self.fitted)
+
     def on(self, table: Answers) -> Fit:
-        """The fit with its posterior, and those of its members, written to such a table."""
+        """The fit with its posteriors, and those of its members, written to such a table."""
         members = self.members and {name: self._written_to(table, member) for name, member in self.members.items()}
-        return replace(self, answers=table, posterior=self.posterior_on(table), members=members)
+        fitted = self.fitted and self.fitted_on(table)
+        return replace(self, answers=table, posterior=self.posterior_on(table), members=members, fitted=fitted)
 
     def _written_to(self, table: Answers, posterior: Posterior) -> Posterior:
         own = self.answers

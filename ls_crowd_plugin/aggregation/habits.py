@@ -24,7 +24,7 @@ import numpy as np
 
 from .answers import Answers
 from .arrays import log_sum_exp
-from .em import LEAST_ITERATIONS, LEAST_RESUMED, run_em
+from .em import run_em
 from .fit import Fit, Posterior, Votes, vote_shares, with_newcomers
 from .habit_tables import CONTRARY, LearnedTables, QuestionTables
 from .types import FitProgress, Floats
@@ -51,8 +51,7 @@ def fit_model(
     model = model_type(answers, grades)
     if start is not None:
         model.take_over(*start)
-    least = LEAST_ITERATIONS if start is None else LEAST_RESUMED
-    convergence = run_em(model, answers, progress, min_iterations=least, floor=floor)
+    convergence = run_em(model, answers, progress, floor=floor, resumed=start is not None)
     learned, kind = [question.learned() for question in model.questions], model.kind
 
     def count_votes(table: Answers) -> Votes:

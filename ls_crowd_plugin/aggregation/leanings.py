@@ -6,9 +6,9 @@ b_j[r] is how far annotator j leans towards label r, a_j the strength with which
 somebody who avoids it), e_i how easy the task is. This stands between one skill per annotator, which knows no leanings,
 and a table per annotator (`habits`), which has more numbers than most people have answers.
 
-    a_j ~ N(μ, σ²)      b_j[r] ~ N(m[r], τ²)      log e_i ~ N(0, SPREAD²), summed over a few nodes
+    a_j ~ N(μ, 1)      b_j[r] ~ N(m[r], 1)      log e_i ~ N(0, SPREAD²), summed over a few nodes
 
-μ, σ, m, τ are learned from the crowd. How common labels are is taken from the shares of the votes and not learned on:
+μ and m are learned from the crowd. How common labels are is taken from the shares of the votes and not learned on:
 that would drift towards the common labels. a_j and b_j are points, found by Newton's method with the diagonal of the
 second derivatives.
 
@@ -33,10 +33,8 @@ from .types import FitProgress, Floats, Integers
 SPREAD, NODES = 0.5, 5  # of the log of how easy tasks are
 PRIOR_PULL = 2.0  # μ before any data
 NEWTON_STEPS = 3  # in each M-step
-PRIOR_PEOPLE = 2.0  # σ and τ start from one, which counts as much as two people
 KNOWN_FROM = 5.0  # answers from which on somebody counts fully when the crowd's numbers are learned
 CROWD_FROM = 3  # iterations after which the crowd's numbers are learned
-LEAST_DEVIATION = 0.2  # of σ and τ
 PULL_LIMITS = -8.0, 12.0
 MAX_CELLS = 2e8  # (task, node, label) triples in the posterior
 MAX_TABLE_SIZE = 2e7  # (annotator, node, label) triples
@@ -48,7 +46,7 @@ def fit_leanings(answers: Answers, progress: FitProgress, start: Sequence[Learne
     model = LeaningsModel(answers)
     if start is not None:
         model.take_over(start)
-    convergence = run_em(model, answers, progress, max_iterations=60, min_iterations=10)
+    convergence = run_em(model, answers, progress, max_iterations=60, min_iterations=10, resumed=start is not None)
     learned = [question.learned for question in model.questions]
 
     def count_votes(table: Answers) -> Votes:
@@ -153,7 +151,6 @@ class LearnedLeanings:
     crowd_pull: float  # μ
     crowd_leaning: Floats  # [K] m[r]
     log_prior: Floats  # [K] how common labels are
-    deviations: tuple[float, float] = (1.0, 1.0)  # σ, τ
 
 
 class QuestionLeanings:
@@ -200,7 +197,6 @@ class QuestionLeanings:
     def update_annotators(self) -> None:
         """Newton steps towards the most probable pull and leanings of everybody, given the posterior of the items."""
         known = self.learned
-        sigma, tau = known.deviations
         pull, leaning = known.pull, known.leaning
         nodes, labels = self.cell.shape[1:]
         faced = (self.given_by @ self.cell.reshape(len(self.items), self.cells)).reshape(
@@ -214,20 +210,20 @@ class QuestionLeanings:
             weight, lifted, total = self._unnormalised(pull, leaning)
             hit = lifted / total  # [J, G, K] probability of a right answer
             expected = (faced * hit).sum(2)  # [J, G] right answers
-            slope = drawn - expected @ self.ease - (pull - known.crowd_pull) / sigma**2
-            curvature = (faced * hit * (1 - hit)).sum(2) @ self.ease**2 + 1 / sigma**2
+            slope = drawn - expected @ self.ease - (pull - known.crowd_pull)
+            curvature = (faced * hit * (1 - hit)).sum(2) @ self.ease**2 + 1.0
             share = faced / total
             given = weight * (share.sum((1, 2))[:, None] - share.sum(1)) + (faced * hit).sum(1)  # [J, K] expected
-            leaning_slope = self.given_counts - given - (leaning - known.crowd_leaning) / tau**2
-            leaning_curvature = given * np.maximum(1 - given / answered, 0.05) + 1 / tau**2
+            leaning_slope = self.given_counts - given - (leaning - known.crowd_leaning)
+            leaning_curvature = given * np.maximum(1 - given / answered, 0.05) + 1.0
             pull = np.clip(pull + np.clip(slope / curvature, -2, 2), *PULL_LIMITS)
             leaning = leaning + np.clip(leaning_slope / leaning_curvature, -1, 1)
         self.learned = replace(known, pull=pull, leaning=leaning)
-        self.pull_variance, self.leaning_variance = 1 / curvature, 1 / leaning_curvature
+        self.pull_variance = 1 / curvature
         self.iterations += 1
 
     def update_crowd(self) -> None:
-        """Learn μ, σ, m, τ from everybody's pull and leanings; the first iterations still follow the vote shares."""
+        """Learn μ and m from everybody's pull and leanings; the first iterations still follow the vote shares."""
         if self.iterations <= CROWD_FROM or not len(self.annotators):
             return
         known = self.learned
@@ -236,12 +232,6 @@ class QuestionLeanings:
         crowd_pull = float(counts @ known.pull / total)
         crowd_leaning = counts @ known.leaning / total
         crowd_leaning = crowd_leaning - crowd_leaning.mean()
-        pull_spread = counts @ ((known.pull - crowd_pull) ** 2 + self.pull_variance)
-        leaning_spread = counts @ ((known.leaning - crowd_leaning) ** 2 + self.leaning_variance).mean(1)
-        sigma, tau = (
-            np.sqrt((spread + PRIOR_PEOPLE) / (total + PRIOR_PEOPLE)) for spread in (pull_spread, leaning_spread)
-        )
-        self.deviations = max(float(sigma), 0.2), max(float(tau), 0.15)
         self.learned = replace(known, crowd_pull=crowd_pull, crowd_leaning=crowd_leaning)
 
     def update_items(self) -> float:
@@ -251,9 +241,7 @@ class QuestionLeanings:
         total = log_sum_exp(allowed)
         self.cell = np.exp(allowed - total[:, None]).reshape(self.score.shape)
         known = self.learned
-        sigma, tau = known.deviations
-        prior = ((known.pull - known.crowd_pull) ** 2).sum() / sigma**2 + 2 * len(known.pull) * np.log(sigma)
-        prior += ((known.leaning - known.crowd_leaning) ** 2).sum() / tau**2 + 2 * known.leaning.size * np.log(tau)
+        prior = ((known.pull - known.crowd_pull) ** 2).sum() + ((known.leaning - known.crowd_leaning) ** 2).sum()
         return float(total.sum() + np.vdot(self.given_counts, known.leaning) - prior / 2)
 
     def take_over(self, known: LearnedLeanings) -> None:

@@ -5,7 +5,8 @@ With the terms of `calibration` and of `unopposed`, the probability of a label i
     r · (1 − λ − ε) · p^β / sum p^β  +  r · λ · share  +  r · ε / K  +  (1 − r) · prior
 
 The first term is one part, named after the form of the fit. If the fit is an average p = sum of w_f · p_f, every form
-gets the share w_f · p_f / p of that term, which is linear, (1 − λ − ε) · w_f · p_f, where β is one.
+gets the share w_f · p_f / p of that term, which is linear, (1 − λ − ε) · w_f · p_f, where β is one. If gold has
+calibrated every form by itself, λ = ε = 0, and the part of a form includes its own share of votes and doubt.
 """
 
 from __future__ import annotations

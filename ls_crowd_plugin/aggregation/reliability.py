@@ -120,7 +120,7 @@ def assess_annotators(fit: Fit, posterior: Floats, calibrated: Floats) -> Reliab
         level, level_error = fit.knowledge, fit.knowledge_error * inflation
     level = np.where(informedness + error < RANDOM, informedness, level)
     adversary = np.zeros(len(accuracy)) if fit.adversary is None else fit.adversary
-    standing = _standings(fit, accuracy, posterior)
+    standing = _standings(fit, accuracy)
     rows = zip(comparable.tolist(), level.tolist(), level_error.tolist(), adversary.tolist(), strict=True)
     verdict = [consistent_verdict(_verdict(*row), own) for row, own in zip(rows, standing, strict=True)]
     return Reliability(accuracy, informedness, error, standing, verdict)
@@ -157,14 +157,17 @@ def _accuracy(answers: Answers, calibrated: Floats) -> Floats:
     return np.asarray((right + PRIOR_ANSWERS * crowd) / (comparable + PRIOR_ANSWERS))
 
 
-def _standings(fit: Fit, accuracy: Floats, posterior: Floats) -> list[Standing]:
-    answers = fit.answers
+def _standings(fit: Fit, accuracy: Floats) -> list[Standing]:
+    answers, posterior = fit.answers, fit.posterior
     used = answers.is_comparable
     annotator, count = answers.answer_annotator[used], len(accuracy)
     comparable = np.maximum(answers.comparable_per_annotator, 1)
-    top = np.maximum.reduceat(posterior, answers.option_start)
-    top = np.maximum(top, np.where(answers.has_gold | (answers.unchosen_count == 0), 0.0, fit.posterior.unchosen))
-    agrees = (posterior >= top[answers.option_item] - SAME)[answers.answer_option[used]]
+    top = np.maximum.reduceat(posterior.options, answers.option_start)
+    top = np.maximum(top, np.where(answers.unchosen_count == 0, 0.0, posterior.unchosen))
+    is_consensus = posterior.options >= top[answers.option_item] - SAME  # [O]
+    is_consensus[answers.has_gold[answers.option_item]] = False
+    is_consensus[answers.gold_option[answers.has_gold]] = True
+    agrees = is_consensus[answers.answer_option[used]]
     agreement = group_sums(annotator, agrees, count) / comparable
     chance = group_sums(annotator, 1 / answers.label_count[answers.answer_item[used]], count) / comparable
     columns = (

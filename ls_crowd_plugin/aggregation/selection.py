@@ -10,30 +10,29 @@ import numpy as np
 
 from ..errors import UnusableInput
 from .answers import Answers
-from .calibration import DEFAULT_CALIBRATION, POOL_CALIBRATION, Calibration, calibrate
-from .cross_validation import HeldOut, cross_validate, judge_by_gold
+from .calibration import AS_IT_IS, DEFAULT_CALIBRATION, POOL_CALIBRATION, Calibration, calibrate
+from .cross_validation import MIN_WEIGHT, GoldWeights, HeldOut, cross_validate, weigh_by_gold
 from .fit import Fit, Posterior, Votes
 from .forms import AGREEMENT, FORMS, OTHER_METHODS, Form, common_table, forms_of
 from .types import Progress
 
 SHARPNESS = 0.01  # nats per answer by which a form must fall behind to lose weight by a factor of e
-MIN_WEIGHT = 0.05  # forms with less weight are left out of the average
-MIN_GOLD = 10  # fewer gold items than this cannot tell forms apart
-GOLD_CANDIDATES = ("neg", "plu")  # the methods beside GEM that gold may choose
+OTHERS_WEIGHT, OTHERS_GOLD = 0.2, 10.0  # prior weight of forms that only gold can bring in, reached with much gold
 
 # Where mistakes depend on the label, no form is best on most crowds, and evidence does not tell which one is. So three
 # forms that err in different ways count the same: one with many numbers per annotator, one with few, and the votes.
 POOLED_WITH_HABITS = ("leanings", "agreement")
+VOTES = ("agreement", "plu")  # may always get weight from gold
 
 
 @dataclass(frozen=True)
 class MethodFit:
-    """A calibrated fit, the method that it came from, and why."""
+    """A fit and how to calibrate it, the method that it came from, and why."""
 
     fit: Fit  # with held-out posteriors of the gold items, if they exist
     method: str
     why: str
-    calibration: Calibration
+    calibration: Calibration  # AS_IT_IS for an average of calibrated forms
     gold_blind: Fit | None = None  # the fit with its own posteriors of the gold items, if `fit` has held-out ones
 
 
@@ -42,7 +41,7 @@ def fit_method(answers: Answers, method: str, form: str | None, seed: int, progr
     if method == "auto":
         return _fit_auto(answers, seed, progress)
     if method == "gem" and form is None:
-        return _calibrate_evidence(compare_forms(answers, seed, progress), seed, progress)
+        return _fit_gem(answers, seed, progress)
     chosen = OTHER_METHODS[method] if form is None else forms_of(method)[form]
     if not chosen.fits_in_memory(answers):
         raise UnusableInput(
@@ -60,26 +59,20 @@ def _fit_form(answers: Answers, method: str, form: Form, why: str, seed: int, pr
 
 
 def _fit_auto(answers: Answers, seed: int, progress: Progress) -> MethodFit:
-    """GEM, unless there is nothing to compare or gold favours another method."""
+    """GEM, unless there is nothing to compare."""
     if len(answers.annotators) == 1 or answers.answers_per_item.max() <= 1:
         why = "No task has answers from two people, so there is nothing to compare."
         return _fit_form(answers, "plu", OTHER_METHODS["plu"], why, seed, progress)
-    evidence = compare_forms(answers, seed, progress)
-    gold = int((answers.has_gold & answers.is_informative).sum())
-    if gold >= MIN_GOLD:
-        return _choose_by_gold(answers, evidence, seed, progress)
-    if gold:
-        few = f"Gold was not used to choose: this takes {MIN_GOLD} answered gold tasks, and there are {gold}."
-        evidence = replace(evidence, reason=f"{evidence.reason} {few}")
-    return _calibrate_evidence(evidence, seed, progress)
+    return _fit_gem(answers, seed, progress)
 
 
 @dataclass(frozen=True)
 class Evidence:
     """How well GEM's forms explain the answers, and which forms to average."""
 
-    fits: Mapping[str, Fit]  # form → fit to all answers, the best first
+    fits: Mapping[str, Fit]  # form → fit to all answers, or to what `compare_forms` says; the best first
     weights: Mapping[str, float]  # the forms worth averaging → weight, the best first
+    tried: Sequence[str]  # all forms that were compared, the best first
     reason: str  # why these forms are used
     statistics: str  # how the best two compare
 
@@ -117,17 +110,24 @@ def _average(fits: Mapping[str, Fit], weights: Mapping[str, float]) -> Fit:
     table = common_table(best.answers, [_member(name) for name in fits])
     members = {name: fit.posterior_on(table).times(weights[name]) for name, fit in fits.items()}
     posterior = Posterior.total(members.values())
+    fitted = Posterior.total(fit.fitted_on(table).times(weights[name]) for name, fit in fits.items())
 
     def count_votes(other: Answers) -> Votes:
         return _average({name: fit.vote(other) for name, fit in fits.items()}, weights).votes
 
-    average = replace(best, answers=table, form="average", posterior=posterior, main=best)
+    average = replace(best, answers=table, form="average", posterior=posterior, fitted=fitted, main=best.main or best)
     return replace(average, count_votes=count_votes, members=members)
 
 
-def compare_forms(answers: Answers, seed: int, progress: Progress) -> Evidence:
-    """Compare GEM's forms by evidence. On a large crowd, a sample decides which forms are fitted to all answers."""
+def compare_forms(answers: Answers, seed: int, progress: Progress, blind: bool = False) -> Evidence:
+    """Compare GEM's forms by evidence. On a large crowd, a sample decides which forms are fitted to all answers.
+
+    If `blind`, no gold is shown, and nothing but the sample is fitted: as a start for fits that know gold.
+    """
     sample = answers.sample(seed)
+    is_sample = sample is not answers
+    if blind:
+        sample = sample.with_gold(np.full(len(sample.items), -1, np.int32))
     count = len(sample.answer_item)
     candidates = {name: form for name, form in FORMS.items() if form.family and form.applies(answers)}
     too_large = [name for name, form in candidates.items() if not form.fits_in_memory(answers)]
@@ -137,17 +137,17 @@ def compare_forms(answers: Answers, seed: int, progress: Progress) -> Evidence:
     lead = (score[best] - score[second]) / max(count, 1)
     statistics = f"{best} leads {second} by {lead:.4f} nats per answer; {len(fits)} forms compared"
     weights = _choose_weights({name: fits[name] for name in ranked}, answers)
-    if sample is not answers:
+    if is_sample:
         statistics += f" on a sample of {count:,} answers"
+    if is_sample and not blind:
         fits = {name: _resume(name, fits[name], answers, progress) for name in fits if name in weights}
-    members = {
-        name: fits[name] if name in fits else _member(name)(answers, partial(progress, name)) for name in weights
-    }
+    table = sample if blind else answers
+    members = {name: fits[name] if name in fits else _member(name)(table, partial(progress, name)) for name in weights}
     reason = _reason(weights)
     if too_large:
         reason += f" Not tried: {_in_words(too_large)}, whose tables would be too large."
     others = {name: fits[name] for name in ranked if name in fits and name not in members}
-    return Evidence({**members, **others}, weights, reason, f"{statistics}.")
+    return Evidence({**members, **others}, weights, ranked, reason, f"{statistics}.")
 
 
 def _resume(name: str, fit: Fit, answers: Answers, progress: Progress) -> Fit:
@@ -157,7 +157,7 @@ def _resume(name: str, fit: Fit, answers: Answers, progress: Progress) -> Fit:
 
 
 def _member(name: str) -> Form:
-    return AGREEMENT if name == "agreement" else FORMS[name]
+    return AGREEMENT if name == "agreement" else FORMS.get(name) or OTHER_METHODS[name]
 
 
 def _choose_weights(fits: Mapping[str, Fit], answers: Answers) -> dict[str, float]:
@@ -205,47 +205,62 @@ def _weights(fits: Mapping[str, Fit]) -> dict[str, float]:
     return {name: float(value / total) for name, value in kept.items()}
 
 
-def _choose_by_gold(answers: Answers, evidence: Evidence, seed: int, progress: Progress) -> MethodFit:
-    """Use the forms that the evidence favours, unless another form is clearly better on held-out gold."""
-    forms = evidence.members
-    quick = next((name for name in evidence.fits if not _member(name).all_labels and name != "agreement"), None)
-    if quick is not None:
-        forms[quick] = FORMS[quick]
-    forms.update({name: OTHER_METHODS[name] for name in GOLD_CANDIDATES})
-    judgement = judge_by_gold(answers, forms, evidence.form, evidence.weights, seed, progress)
-    best, accuracy = judgement.best, judgement.accuracy
-    if best == evidence.form:
-        gold = f"On {judgement.items} gold tasks, hidden in turn, this is right on {accuracy[best]:.1%}"
-        why = f"{evidence.reason} {gold}, and no alternative is clearly better. {evidence.statistics}"
-        return _calibrated(evidence.fit(), "gem", why, judgement.held_out, evidence.calibration)
-    why = (
-        f"Gold favours {best} ({forms[best].description}): on {judgement.items} gold tasks, hidden in turn, it is right"
-        f" on {accuracy[best]:.1%}, against {accuracy[evidence.form]:.1%} for {evidence.name}."
-    )
-    fit = evidence.fits.get(best)
-    if fit is None or not fit.convergence.converged:  # not fitted to all answers, or given up early
-        fit = forms[best](answers, partial(progress, best))
-    return _calibrated(fit, best if best in OTHER_METHODS else "gem", why, judgement.held_out)
+def _fit_gem(answers: Answers, seed: int, progress: Progress) -> MethodFit:
+    """Average the forms by evidence, and by gold if there is any; with gold each form has a calibration of its own.
+
+    The evidence is that of the answers alone: what gold tells about forms counts once, and the fits without gold are
+    where those with gold start from.
+    """
+    gold = int((answers.has_gold & answers.is_informative).sum())
+    if not gold:
+        evidence = compare_forms(answers, seed, progress)
+        fit = evidence.fit()
+        held_out = cross_validate(fit.answers, evidence.members, evidence.weights, seed, progress)
+        return _calibrated(fit, "gem", evidence.why, held_out, evidence.calibration)
+    evidence = compare_forms(answers, seed, progress, blind=True)
+    prior = _prior_weights(evidence, gold)
+    forms = {name: _member(name) for name in prior}
+    judged = weigh_by_gold(answers, forms, prior, evidence.calibration, seed, progress, evidence.fits)
+    weighed = replace(evidence, fits=judged.fits, weights=judged.weights)
+    method = weighed.form if weighed.form in OTHER_METHODS else "gem"
+    why = f"{_reason_with_gold(judged)} {evidence.statistics}"
+    return _published(weighed.fit(), method, why, judged.held_out, replace(AS_IT_IS, gold=judged.items))
 
 
-def _calibrate_evidence(evidence: Evidence, seed: int, progress: Progress) -> MethodFit:
-    fit = evidence.fit()
-    held_out = cross_validate(fit.answers, evidence.members, evidence.weights, seed, progress)
-    return _calibrated(fit, "gem", evidence.why, held_out, evidence.calibration)
+def _prior_weights(evidence: Evidence, gold: int) -> dict[str, float]:
+    """The weights by evidence, and a little for the best form of each other kind; the more gold, the more of that.
+
+    The form that judges people is the first that keeps its weight, so those that describe them best come first.
+    """
+    families = {_member(name).family for name in evidence.weights}
+    others = []
+    for name in evidence.tried:
+        if (family := FORMS[name].family) not in families:
+            families.add(family)
+            others.append(name)
+    others += [name for name in VOTES if name not in evidence.weights]
+    share = OTHERS_WEIGHT * gold / (gold + OTHERS_GOLD)
+    prior = {name: (1 - share) * weight for name, weight in evidence.weights.items()}
+    return {**prior, **dict.fromkeys(others, share / len(others))}
 
 
 def _calibrated(
     fit: Fit, method: str, why: str, held_out: HeldOut | None, default: Calibration = DEFAULT_CALIBRATION
 ) -> MethodFit:
-    """Calibrate a fit on held-out gold, because a fit that saw the gold labels is overconfident about them.
-
-    The posteriors of gold items become the held-out ones. On a large crowd these exist for a sample only, and the gold
-    items keep the posteriors of the fit.
-    """
+    """Calibrate a fit on held-out gold, because a fit that saw the gold labels is overconfident about them."""
     if held_out is None:
         return MethodFit(fit, method, why, default)
     table = held_out.table
     calibration = calibrate(table, held_out.posterior, fit.weight, table.gold_option, default)
+    return _published(fit, method, why, held_out, calibration)
+
+
+def _published(fit: Fit, method: str, why: str, held_out: HeldOut, calibration: Calibration) -> MethodFit:
+    """The posteriors of gold items become the held-out ones.
+
+    On a large crowd these exist for a sample only, and the gold items keep the posteriors of the fit.
+    """
+    table = held_out.table
     if len(table.items) != len(fit.answers.items):
         return MethodFit(fit, method, why, calibration)
     return MethodFit(_with_held_out(fit, held_out), method, why, calibration, gold_blind=fit.on(table))
@@ -276,6 +291,15 @@ def _reason(weights: Mapping[str, float]) -> str:
     if "agreement" in weights:
         return f"Mistakes depend on the label. Averages {forms}, which err in different ways."
     return f"Averages {forms}, which explain the answers about equally well."
+
+
+def _reason_with_gold(judged: GoldWeights) -> str:
+    weights = sorted(judged.weights.items(), key=lambda entry: -entry[1])
+    forms = _in_words([f"{name} ({weight:.0%})" for name, weight in weights])
+    used = f"Averages {forms}" if len(weights) > 1 else f"Uses {weights[0][0]}"
+    tasks = "1 gold task" if judged.items == 1 else f"{judged.items} gold tasks"
+    right = f"on {tasks}, hidden in turn, this is right on {judged.accuracy:.1%}"
+    return f"{used}, by how well they explain the answers and gold: {right}."
 
 
 def _in_words(names: Sequence[str]) -> str:

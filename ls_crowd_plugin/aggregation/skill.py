@@ -24,7 +24,7 @@ from scipy.special import expit
 
 from .answers import Answers
 from .arrays import group_sums, log_sum_exp
-from .em import LEAST_ITERATIONS, LEAST_RESUMED, run_em
+from .em import run_em
 from .fit import Fit, Posterior, Votes, initial_difficulty, vote_shares, with_newcomers
 from .item_blocks import Logs, divide_items
 from .types import FitProgress, Floats, Integers, Positions
@@ -53,8 +53,7 @@ def fit_skill(
     model = SkillModel(answers, spread)
     if start is not None:
         model.start_from(*start)
-    least = LEAST_ITERATIONS if start is None else LEAST_RESUMED
-    convergence = run_em(model, answers, progress, min_iterations=least, floor=floor)
+    convergence = run_em(model, answers, progress, floor=floor, resumed=start is not None)
     belief, log_prior = model.belief, model.log_prior
 
     def count_votes(table: Answers) -> Votes:

@@ -11,13 +11,16 @@ from ls_crowd_plugin.aggregation.answers import Answers
 from ls_crowd_plugin.aggregation.calibration import (
     DEFAULT_CALIBRATION,
     MAX_GOLD,
+    POOL_CALIBRATION,
     Calibration,
     calibrate,
+    calibrate_fit,
 )
 from ls_crowd_plugin.aggregation.evaluation import expected_calibration_error, expected_calibration_excess
 from ls_crowd_plugin.aggregation.fit import Posterior, normalise, weighted_shares
+from ls_crowd_plugin.aggregation.skill import fit_skill
 from ls_crowd_plugin.aggregation.types import Floats, Integers
-from tests.support.crowds import answer_tables, encode_rows, label_probabilities, possible_labels
+from tests.support.crowds import answer_tables, encode_rows, ignore_progress, label_probabilities, possible_labels
 from tests.support.examples import examples
 
 
@@ -90,6 +93,21 @@ def test_without_gold_the_default_is_used() -> None:
     answers = encode_rows([("t", "a", 0), ("t", "b", 1)])
     posterior = Posterior(np.array([0.7, 0.3]), np.zeros(1))
     assert calibrate(answers, posterior, np.ones(2), np.array([-1], np.int32)) == DEFAULT_CALIBRATION
+
+
+@pytest.mark.parametrize("default", [DEFAULT_CALIBRATION, POOL_CALIBRATION])
+def test_one_gold_task_changes_little(default: Calibration) -> None:
+    """Whether the crowd's label is right or wrong: the prior is highest at the default."""
+    answers = encode_rows([("t", person, 0) for person in range(4)], label_set=range(2)).with_all_options()
+    posterior = Posterior(np.array([0.97, 0.03]), np.zeros(1))
+    confidence = [
+        calibrate(answers, posterior, np.ones(4), np.array([gold], np.int32), default)
+        .apply(answers, posterior, np.ones(4))
+        .options[0]
+        for gold in (-1, 0, 1)
+    ]
+    without, right, wrong = confidence
+    assert without - 0.15 < wrong < without <= right < without + 0.02
 
 
 def test_uninformative_gold_is_ignored() -> None:
@@ -170,3 +188,27 @@ def test_more_gold_than_needed_is_sampled() -> None:
     calibration = calibrate(answers, posterior, np.ones(3), truth)
     assert calibration.gold == MAX_GOLD
     assert calibration.sharpness < 1
+
+
+def sloppy_crowd() -> Answers:
+    """Five people and 30 tasks with three labels; on each task another one is wrong."""
+    return encode_rows([(task, who, (task + (who == task % 5)) % 3) for task in range(30) for who in range(5)])
+
+
+def test_a_calibrated_fit_is_calibrated_wherever_its_annotators_vote() -> None:
+    answers = sloppy_crowd()
+    fit = fit_skill(answers, ignore_progress)
+    calibrated = calibrate_fit(fit, DEFAULT_CALIBRATION)
+    expected = DEFAULT_CALIBRATION.apply(answers, fit.posterior, fit.weight).options
+    assert calibrated.posterior.options == pytest.approx(expected)
+    part = answers.subset(np.arange(10))
+    of_part = answers.option_item < 10
+    assert calibrated.vote(part).posterior.options == pytest.approx(expected[of_part])
+
+
+def test_people_and_evidence_are_judged_by_a_calibrated_fit_as_it_was() -> None:
+    answers = sloppy_crowd()
+    fit = fit_skill(answers, ignore_progress)
+    calibrated = calibrate_fit(fit, DEFAULT_CALIBRATION)
+    assert calibrated.fitted_on(answers) is fit.posterior
+    assert (calibrated.evidence(answers).options == fit.evidence(answers).options).all()

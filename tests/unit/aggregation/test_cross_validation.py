@@ -8,16 +8,19 @@ import numpy as np
 import pytest
 
 from ls_crowd_plugin.aggregation.answers import Answers
+from ls_crowd_plugin.aggregation.calibration import DEFAULT_CALIBRATION
 from ls_crowd_plugin.aggregation.cross_validation import (
     FOLDS,
+    PRIOR_TASKS,
     correctness,
     cross_validate,
     fit_without_gold,
-    judge_by_gold,
+    most_probable_weights,
+    weigh_by_gold,
 )
 from ls_crowd_plugin.aggregation.fit import Fit, Posterior
 from ls_crowd_plugin.aggregation.forms import OTHER_METHODS, Form
-from ls_crowd_plugin.aggregation.types import FitProgress
+from ls_crowd_plugin.aggregation.types import FitProgress, Floats
 from ls_crowd_plugin.aggregation.weighted import fit_plurality
 from tests.support.crowds import encode_rows, ignore_progress
 
@@ -90,26 +93,42 @@ def constant_form(label: str) -> Form:
     return Form(f"always {label}", fit)
 
 
-def test_a_form_that_is_clearly_better_on_gold_replaces_the_current_one() -> None:
+def test_gold_gives_weight_to_a_form_that_is_right() -> None:
     forms = {"constant": constant_form("n"), "plu": OTHER_METHODS["plu"]}
-    judgement = judge_by_gold(crowd(), forms, "constant", {"constant": 1.0}, 0, ignore_progress)
-    assert judgement.best == "plu"
-    assert judgement.accuracy == {"constant": 0.5, "plu": 1.0}
-    assert judgement.items == 10
+    judged = weigh_by_gold(
+        crowd(gold=24), forms, {"constant": 0.5, "plu": 0.5}, DEFAULT_CALIBRATION, 0, ignore_progress
+    )
+    assert judged.items == 24
+    assert judged.weights["plu"] > 0.7
+    assert judged.accuracy == 1.0
+    assert sum(judged.weights.values()) == pytest.approx(1.0)
 
 
-def test_the_current_form_stays_if_nothing_is_clearly_better() -> None:
-    forms = {"plu": OTHER_METHODS["plu"], "neg": OTHER_METHODS["neg"]}
-    assert judge_by_gold(crowd(), forms, "neg", {"neg": 1.0}, 0, ignore_progress).best == "neg"
-    assert judge_by_gold(crowd(), forms, "plu", {"plu": 1.0}, 0, ignore_progress).best == "plu"
+def test_forms_that_gold_cannot_tell_apart_keep_their_weights() -> None:
+    forms = {"plu": OTHER_METHODS["plu"], "same": OTHER_METHODS["plu"]}
+    judged = weigh_by_gold(crowd(), forms, {"plu": 0.3, "same": 0.7}, DEFAULT_CALIBRATION, 0, ignore_progress)
+    assert judged.weights == pytest.approx({"same": 0.7, "plu": 0.3})
+    assert list(judged.weights) == ["plu", "same"]
 
 
-def test_a_lead_within_one_standard_error_is_not_enough() -> None:
-    """Of three gold tasks, `y` is right on two and `n` on one: a lead of 1/3 with a standard error of 2/3."""
-    rows = [(task, name, label) for task in range(3) for name, label in (("a", "n"), ("b", "y"))]
-    answers = encode_rows(rows, gold={0: "n", 1: "y", 2: "y"})
-    forms = {"n": constant_form("n"), "y": constant_form("y")}
-    assert judge_by_gold(answers, forms, "n", {"n": 1.0}, 0, ignore_progress).best == "n"
+def test_weights_are_the_most_probable_ones() -> None:
+    """No other weights have a higher log likelihood plus log prior."""
+    generator = np.random.default_rng(0)
+    likelihood, prior = generator.uniform(0.01, 1.0, (25, 3)), np.array([0.5, 0.3, 0.2])
+
+    def log_posterior(weight: Floats) -> float:
+        return float(np.log(likelihood @ weight).sum() + PRIOR_TASKS * prior @ np.log(weight))
+
+    best = most_probable_weights(likelihood, prior)
+    assert best.sum() == pytest.approx(1.0)
+    for other in generator.dirichlet([1.0, 1.0, 1.0], 300):
+        assert log_posterior(other) <= log_posterior(best) + 1e-9
+
+
+def test_weights_move_little_with_one_gold_item() -> None:
+    prior = np.array([0.5, 0.5])
+    weight = most_probable_weights(np.array([[0.99, 0.01]]), prior)
+    assert weight == pytest.approx([4 / 7, 3 / 7], abs=0.01)  # 3 of 6 prior tasks each, and one task for the first
 
 
 def test_a_tie_counts_as_its_share() -> None:

@@ -45,6 +45,13 @@ def test_it_runs_the_minimum_of_iterations() -> None:
     assert convergence.converged
 
 
+def test_a_fit_that_goes_on_from_another_stops_earlier() -> None:
+    # 200 answers: a gain of 0.003 is more than 3e-6 per answer and less than 2e-5.
+    objectives = [0.003 * number for number in range(8)] + [0.021]
+    assert len(run_em(ScriptedModel(*objectives), ANSWERS, ignore_progress).history) == 9
+    assert len(run_em(ScriptedModel(*objectives), ANSWERS, ignore_progress, resumed=True).history) == 2
+
+
 def test_it_stops_unconverged_at_the_maximum_of_iterations() -> None:
     fractions: list[float] = []
     model = ScriptedModel(*map(float, range(100)))

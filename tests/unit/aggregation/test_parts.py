@@ -50,12 +50,12 @@ def test_parts_add_up_and_the_label_has_the_most(method: str, form: str | None, 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["without gold", "with gold"])
 def average(request: pytest.FixtureRequest) -> Consensus:
-    """An average of forms; with gold its calibration is learned, and gold tasks have held-out posteriors."""
+    """An average of forms; with gold each form is calibrated, and gold tasks have held-out posteriors."""
     crowd = rare_answer_crowd(0, 0.2, tasks=150)
     gold = {task: crowd.truth[task] for task in list(crowd.truth)[:20]} if request.param else None
     consensus = aggregate_rows(crowd_rows(crowd), gold=gold, method="gem", label_set=crowd.label_set)
     assert consensus.facts["form"] == "average"
-    assert (consensus.facts["calibration"]["sharpness"] != 1) == request.param
+    assert (consensus.facts["calibration"]["misled"] == 0) == request.param
     return consensus
 
 
