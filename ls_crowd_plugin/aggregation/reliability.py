@@ -19,7 +19,8 @@ the annotator's answers, and the weight in nats:
     trusted      accuracy and agreement ≥ c + (1 − c)/2,  weight > 0                           else ordinary
     ordinary     accuracy and agreement > c,  weight > 0                                       else unreliable
     random       |weight| ≤ log(1 + 1/(4c)), that of somebody who knows a fifth of the tasks   else unreliable
-    contrary     accuracy < c,  agreement ≤ c,  weight ≤ 0,  10 comparable answers             else unreliable
+    contrary     accuracy < c,  agreement ≤ c,  weight ≤ 0,  10 comparable answers,
+                 informedness < −2 standard errors                                            else unreliable
     any of them, and unreliable: 5 comparable answers                                          else too little to say
 
 Accuracy and agreement are over comparable answers, too. What they are close to is not the same: somebody who always
@@ -44,6 +45,7 @@ MAX_ERROR = 0.4  # nor, usually, with a larger standard error
 MANY_ANSWERS = 30
 MIN_CONTRARY_ANSWERS = 10
 CONTRARY_PROBABILITY = 0.9
+CONTRARY_ERRORS = 2.0  # standard errors
 RANDOM, RELIABLE, TRUSTED = 0.2, 0.5, 0.7  # thresholds of informedness
 MARGIN = 0.5  # of what guessing leaves to be known, the share that trusted answers have at least
 PRIOR_ANSWERS = 2.0  # pseudo-answers in every share, at the rate that it is shrunk to
@@ -107,7 +109,9 @@ def assess_annotators(fit: Fit, posterior: Floats, calibrated: Floats) -> Reliab
     every task, and for rare labels this would add up to tasks that nobody saw. If the model has an estimate of its own
     of what an annotator knows, the verdict follows that, because a model learns from the whole crowd; the model's
     standard error grows by √(answers / comparable answers), because it takes unopposed answers for evidence. But
-    answers that show no dependence on the truth are called random whatever the model says.
+    answers that show no dependence on the truth are called random whatever the model says. And somebody is contrary
+    only if the informedness is below 0 by two standard errors, too: a model that has learned how contrary people
+    answer from a few of them is too sure about others whose luck was bad.
     """
     answers = fit.answers
     comparable = answers.comparable_per_annotator
@@ -120,15 +124,16 @@ def assess_annotators(fit: Fit, posterior: Floats, calibrated: Floats) -> Reliab
         level, level_error = fit.knowledge, fit.knowledge_error * inflation
     level = np.where(informedness + error < RANDOM, informedness, level)
     adversary = np.zeros(len(accuracy)) if fit.adversary is None else fit.adversary
+    avoids = (adversary >= CONTRARY_PROBABILITY) & (informedness + CONTRARY_ERRORS * error < 0)
     standing = _standings(fit, accuracy)
-    rows = zip(comparable.tolist(), level.tolist(), level_error.tolist(), adversary.tolist(), strict=True)
+    rows = zip(comparable.tolist(), level.tolist(), level_error.tolist(), avoids.tolist(), strict=True)
     verdict = [consistent_verdict(_verdict(*row), own) for row, own in zip(rows, standing, strict=True)]
     return Reliability(accuracy, informedness, error, standing, verdict)
 
 
-def _verdict(comparable: int, level: float, error: float, adversary: float) -> str:
+def _verdict(comparable: int, level: float, error: float, avoids: bool) -> str:
     """The verdict that the evidence suggests; with little of it, the milder word."""
-    if comparable >= MIN_CONTRARY_ANSWERS and adversary >= CONTRARY_PROBABILITY:
+    if comparable >= MIN_CONTRARY_ANSWERS and avoids:
         return "contrary"
     if error > MAX_ERROR:
         # Many answers in which the model sees no clear knowledge are unreliable. An error of 1 means that there is no

@@ -106,6 +106,19 @@ def test_contrary_takes_ten_answers_and_a_probability_of_nine_in_ten(
     assert (verdicts["x"] == "contrary") == contrary
 
 
+@pytest.mark.parametrize(("answers", "contrary"), [(20, False), (200, True)])
+def test_bad_luck_is_not_contrary(answers: int, contrary: bool) -> None:
+    """With 40 % right of two labels, recall is .1 below chance: 1 standard error after 20 answers, 3 after 200."""
+    truth = {task: "ab"[task % 2] for task in range(answers)}
+    verdicts, _ = assess(
+        [*answers_of("ann", truth, 1.0), *answers_of("x", truth, 0.4)],
+        truth,
+        adversary={"x": 0.99},
+        weight={"ann": 1.0, "x": -1.0},
+    )
+    assert (verdicts["x"] == "contrary") == contrary
+
+
 def test_answers_to_questions_with_one_label_do_not_count_towards_contrary() -> None:
     rows: list[Row] = [(*row, "q") for row in answers_of("ann", EVEN, 1.0)]
     rows += [(*row, "q") for row in answers_of("x", {task: EVEN[task] for task in range(9)}, 0.0)]
