@@ -16,7 +16,7 @@ from .types import Flags, Floats, Id, Positions, Progress
 
 FOLDS = 4
 MIN_WEIGHT = 0.05  # forms with less weight are left out of an average
-PRIOR_TASKS = 6.0  # the weights by evidence count as much as this many gold items
+PRIOR_TASKS = 3.0  # the weights by evidence count as much as this many gold items
 WEIGHT_ITERATIONS = 100
 
 

@@ -128,7 +128,8 @@ def test_weights_are_the_most_probable_ones() -> None:
 def test_weights_move_little_with_one_gold_item() -> None:
     prior = np.array([0.5, 0.5])
     weight = most_probable_weights(np.array([[0.99, 0.01]]), prior)
-    assert weight == pytest.approx([4 / 7, 3 / 7], abs=0.01)  # 3 of 6 prior tasks each, and one task for the first
+    half, total = PRIOR_TASKS / 2, PRIOR_TASKS + 1
+    assert weight == pytest.approx([(half + 1) / total, half / total], abs=0.01)  # the item counts for the first form
 
 
 def test_a_tie_counts_as_its_share() -> None:
