@@ -5,7 +5,7 @@ Tables, CSV files, JSON and pages are made from these records; most fields are n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timezone
 from typing import Any, NamedTuple
@@ -94,6 +94,23 @@ class Disagreement(NamedTuple):
     label: str
     confidence: float | None
     is_gold: bool
+
+
+@dataclass(frozen=True)
+class Ring:
+    """People who give the same answers against everybody else, so that they count as about one person."""
+
+    annotators: tuple[Any, ...]  # their ids
+    shared: int  # tasks that at least two of them answered
+    same: int  # of these, tasks to which all of them who answered gave the same answer
+    alone: int  # of these, tasks to which nobody else gave this answer, although others answered
+    tasks: tuple[Any, ...]  # some of the latter
+
+    def sentence(self, names: Sequence[str]) -> str:
+        """What their answers have in common, in words without a judgement."""
+        who = f"{', '.join(names[:-1])} and {names[-1]}"
+        given = f"{who} gave the same answer on {self.same:,} of {count(self.shared, 'task')} that they share"
+        return f"{given}, and on {self.alone:,} of these nobody else did. They count as about one person."
 
 
 @dataclass(frozen=True)
@@ -232,6 +249,7 @@ class ProjectSummary:
     left_out: list[LeftOut] = field(default_factory=list)
     left_out_annotations: LeftOutAnnotations = field(default_factory=LeftOutAnnotations)
     warnings: list[str] = field(default_factory=list)
+    rings: list[Ring] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, found: Json) -> ProjectSummary:
@@ -240,7 +258,12 @@ class ProjectSummary:
         known["left_out_annotations"] = LeftOutAnnotations(
             unused["number"], [LeftOutAnnotation(*example) for example in unused["examples"]]
         )
-        return cls(**{**known, "left_out": [LeftOut(**control) for control in found.get("left_out", ())]})
+        known["left_out"] = [LeftOut(**control) for control in found.get("left_out", ())]
+        known["rings"] = [
+            Ring(**{**ring, "annotators": tuple(ring["annotators"]), "tasks": tuple(ring["tasks"])})
+            for ring in found.get("rings", ())
+        ]
+        return cls(**known)
 
 
 def rounded(value: float | None) -> float | None:

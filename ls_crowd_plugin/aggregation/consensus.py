@@ -11,13 +11,14 @@ import numpy as np
 import scipy
 
 from .. import __version__
-from ..records import AnnotatorScore, Json, label_state
+from ..records import AnnotatorScore, Json, Ring, label_state
 from .answers import Answers
 from .crowd_warnings import crowd_warnings, fit_warnings
 from .decisions import Decisions
 from .fit import Fit, Posterior
 from .parts import GOLD, posterior_parts
 from .reliability import Reliability, Standing, assess_annotators
+from .rings import Voices
 from .selection import MethodFit
 from .types import Flags, Floats, Id, Integers, Label, Positions
 from .unopposed import pool_with_prior
@@ -38,12 +39,15 @@ class Consensus:
         seconds: float,
         voting: Answers | None = None,
         decide: str = "label",
+        voices: Voices | None = None,
     ) -> None:
-        """`voting` are the answers that vote, if those are not the ones that the fit has learned from."""
+        """`voting` are the answers that vote, if those are not the ones that the fit has learned from. `voices` has
+        everybody's answers and who speaks for whom, if some people are one voice in the table of the fit."""
         self._method_fit, self._seed, self._seconds, self._voting = method_fit, seed, seconds, voting
         self._decide = decide
         self._fit = method_fit.fit if voting is None else method_fit.fit.vote(voting)
-        self._answers: Answers = self._fit.answers
+        self._answers: Answers = self._fit.answers  # in which a ring is one annotator
+        self._voices = voices or Voices(self._answers)
         self._posterior = self._calibrated(self._fit)
         self._decisions = Decisions(
             self._answers,
@@ -133,7 +137,7 @@ class Consensus:
         if fit is None:
             return self
         blind = replace(self._method_fit, fit=fit, gold_blind=None)
-        return Consensus(blind, self._seed, self._seconds, self._voting, self._decide)
+        return Consensus(blind, self._seed, self._seconds, self._voting, self._decide, self._voices)
 
     @cached_property
     def tasks(self) -> list[Json]:
@@ -147,15 +151,18 @@ class Consensus:
             self.labels.values(),
             self.confidence.values(),
             [None] * len(answers.items) if difficulty is None else difficulty.tolist(),
-            answers.answers_per_item.tolist(),
+            self._voices.answers.answers_per_item.tolist(),
             map(label_state, self.confidence.values(), undecided),
         )
         return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
     @cached_property
     def scores(self) -> list[AnnotatorScore]:
-        """How far each annotator can be trusted; without comparable answers to learn from, nobody has a skill."""
-        fit, answers = self._fit, self._answers
+        """How far each annotator can be trusted; without comparable answers to learn from, nobody has a skill.
+
+        The members of a ring have the numbers of the ring.
+        """
+        fit, answers, speaker = self._fit, self._voices.answers, self._voices.speaker
         known = self._comparable > 0
         gold_answers, gold_correct = answers.gold_counts
         rows = zip(
@@ -163,12 +170,12 @@ class Consensus:
             answers.answers_per_annotator.tolist(),
             gold_answers.tolist(),
             gold_correct.tolist(),
-            _where_known(known, fit.skill),
-            _where_known(known, fit.skill_error),
-            _where_known(known, fit.adversary),
-            (fit.weight * fit.weight_unit).tolist(),
-            self._reliability.accuracy.tolist(),
-            self._reliability.verdict,
+            _where_known(known, fit.skill, speaker),
+            _where_known(known, fit.skill_error, speaker),
+            _where_known(known, fit.adversary, speaker),
+            (fit.weight * fit.weight_unit)[speaker].tolist(),
+            self._reliability.accuracy[speaker].tolist(),
+            [self._reliability.verdict[position] for position in speaker.tolist()],
             strict=True,
         )
         return [AnnotatorScore(*row) for row in rows]
@@ -176,7 +183,13 @@ class Consensus:
     @cached_property
     def standings(self) -> dict[Id, Standing]:
         """Annotator → the numbers that the verdict must not contradict."""
-        return dict(zip(self._answers.annotators, self._reliability.standing, strict=True))
+        standing = [self._reliability.standing[position] for position in self._voices.speaker.tolist()]
+        return dict(zip(self._answers.annotators, standing, strict=True))
+
+    @property
+    def rings(self) -> tuple[Ring, ...]:
+        """The groups of people that are counted as one voice each."""
+        return self._voices.rings
 
     @cached_property
     def annotators(self) -> list[Json]:
@@ -192,7 +205,7 @@ class Consensus:
     @cached_property
     def plurality_disagreements(self) -> int:
         """How many answered tasks have a label that is not among those with the most votes."""
-        answers = self._answers
+        answers = self._voices.answers
         most_votes = np.maximum.reduceat(answers.votes, answers.option_start)
         is_plurality = answers.votes >= most_votes[answers.option_item]
         is_label = answers.option_choice == self._label_choice[answers.option_item]
@@ -210,7 +223,7 @@ class Consensus:
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """What the user should know although it did not stop the work."""
-        return (*crowd_warnings(self._answers), *fit_warnings(self._fit))
+        return (*crowd_warnings(self._voices.answers), *fit_warnings(self._fit), *self._voices.warnings)
 
     @property
     def facts(self) -> Json:
@@ -227,6 +240,7 @@ class Consensus:
             "history": list(convergence.history),
             "calibration": dict(vars(calibration)),
             "doubtful": len(self.doubtful),
+            "rings": [dict(vars(ring)) for ring in self.rings],
             "seconds": self._seconds,
             "versions": {
                 "ls-crowd-plugin": __version__,
@@ -290,8 +304,9 @@ def _with_gold(answers: Answers, posterior: Floats) -> Floats:
     return posterior
 
 
-def _where_known(known: Flags, values: Floats | None) -> list[float | None]:
-    """[J] the values of those of whom something is known."""
+def _where_known(known: Flags, values: Floats | None, speaker: Positions) -> list[float | None]:
+    """[J] the values of those of whom something is known, by the position [J] of who speaks for each annotator."""
     if values is None:
-        return [None] * len(known)
-    return [value if is_known else None for value, is_known in zip(values.tolist(), known.tolist(), strict=True)]
+        return [None] * len(speaker)
+    pairs = zip(values[speaker].tolist(), known[speaker].tolist(), strict=True)
+    return [value if is_known else None for value, is_known in pairs]

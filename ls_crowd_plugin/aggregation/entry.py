@@ -10,6 +10,7 @@ from ..records import DECISIONS, METHODS
 from .consensus import Consensus
 from .encoding import encode_answers, encode_lessons
 from .forms import forms_of
+from .rings import Voices
 from .selection import fit_method
 from .types import Column, Gold, LabelSet, Lessons, Ordered, Progress
 
@@ -29,6 +30,7 @@ def aggregate(
     lessons: Lessons | None = None,
     ordered: Ordered | None = None,
     decide: str = "label",
+    rings: bool = True,
 ) -> Consensus:
     """Find the most probable label of every task and how far each annotator can be trusted.
 
@@ -59,22 +61,36 @@ def aggregate(
     decide
         `label` for the most probable label; `distance` for the label whose expected distance from the truth is the
         least, where labels are ordered.
+    rings
+        Whether to look for groups of people who give the same answers against everybody else, and count each group as
+        one voice. `plu`, and the forms as the paper has them, never do.
     """
     started = time.perf_counter()
     _check_method(method, form)
     _check_decision(decide, ordered)
     answers = encode_answers(tasks, annotators, labels, gold, label_set, questions, ordered=ordered)
     progress = progress or _ignore_progress
+    rings = rings and _counts_voices(method, form)
     if lessons is None:
-        method_fit = fit_method(answers, method, form, seed, progress)
-        return Consensus(method_fit, seed, time.perf_counter() - started, decide=decide)
+        voices = Voices.search(answers) if rings else Voices(answers)
+        method_fit = fit_method(voices.table, method, form, seed, progress)
+        return Consensus(method_fit, seed, time.perf_counter() - started, decide=decide, voices=voices)
     if len(lessons.tasks):
-        method_fit = fit_method(encode_lessons(lessons, answers), method, form, seed, progress)
+        learned = encode_lessons(lessons, answers)
+        voices = Voices.search(learned) if rings else Voices(learned)
+        method_fit = fit_method(voices.table, method, form, seed, progress)
     else:
         all_answers = encode_lessons(Lessons(tasks, annotators, labels, questions), answers)
         why = "There is nothing yet to learn from, so every answer counts the same, and gold is not used."
         method_fit = replace(fit_method(all_answers, "plu", None, seed, progress), why=why)
-    return Consensus(method_fit, seed, time.perf_counter() - started, answers, decide)
+        voices = Voices(answers)
+    voices = replace(voices, answers=answers)
+    return Consensus(method_fit, seed, time.perf_counter() - started, voices.table, decide, voices)
+
+
+def _counts_voices(method: str, form: str | None) -> bool:
+    """Whether a method counts a ring as one voice; what is asked for as the paper has it stays as it is."""
+    return method != "plu" and not (form or "").startswith(("paper", "printed"))
 
 
 def _check_method(method: str, form: str | None) -> None:

@@ -88,7 +88,8 @@ def aggregate(
             decide=decide,
         )
         written = write_directory(directory, _contents(consensus, answers.questions is not None))
-    for warning in consensus.warnings:
+    rings = (ring.sentence([str(annotator) for annotator in ring.annotators]) for ring in consensus.rings)
+    for warning in (*consensus.warnings, *rings):
         click.echo(f"warning: {warning}", err=True)
     if not quiet:
         click.echo(summary(answers, gold, consensus, written))

@@ -1,0 +1,221 @@
+"""Rings: groups of annotators who give the same answers against everybody else, so that together they are one voice.
+
+People who copy one another, or one person with several accounts, would outvote the rest, and a model would take their
+agreement for knowledge. Agreement on right answers is only skill; what counts is identical answers beyond what habits,
+difficulty and the truth explain. `ring_candidates` finds the pairs worth a test, `ring_evidence` tests them.
+
+A ring is a tree: everybody but one copies one other member. With J people, and the evidence λ of every link in nats,
+
+    score = sum over links of (λ − log(J / COPIES)) − log(J)  >  0
+
+because a person copies with the probability COPIES, each of J others as likely as the next, and one of J people would
+have to be the first. So two people need much evidence, and each further member of a ring needs less.
+
+It is a word about answers, never about intent, and blind to gold, which evidence that is shown must not reveal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+
+from ..records import Ring
+from .answers import Answers
+from .ring_candidates import MIN_SHARED, Candidates, find_candidates
+from .ring_evidence import Background, PairEvidence, one_voice
+from .types import Positions
+
+COPIES = 0.01  # probability that somebody copies; honest pairs of real crowds need it this small to be left alone
+ALIKE = 0.15  # spread of κ in a clique: copies at 95% have about .95 with the original, .9 with each other, and noise
+PROMISING = 0.25  # a test whose first rounds do not come to this share of the evidence needed is given up
+SECOND_SHARE = 1 / 3  # of labels that differ; real crowds had at most 18%, and with a large false rule at least 50%
+MAX_ROUNDS = 4  # of tests; each is told who is one voice by the one before
+MAX_ANSWERS = 100_000  # that the tests learn from
+MAX_TABLE = 3e6  # numbers in the tables of the tests; crowds that need more are not tested
+MAX_EXAMPLES = 20  # tasks that are named as evidence
+
+SECOND_EXPLANATION = (
+    "The answers have two explanations: a group of people who agree with each other is right and most others are wrong,"
+    " or the other way round. Gold for a few tasks on which they differ would tell."
+)
+
+Links = Mapping[tuple[int, int], PairEvidence]  # pairs of annotators
+Members = tuple[int, ...]  # positions in `Answers.annotators`, ascending
+
+
+@dataclass(frozen=True)
+class Voices:
+    """Everybody's answers, and who speaks for whom."""
+
+    answers: Answers  # everybody's, as they were given
+    groups: tuple[Members, ...] = ()  # the rings
+    has_second: bool = False  # whether the answers have a second explanation
+
+    @classmethod
+    def search(cls, answers: Answers) -> Voices:
+        """The answers with the rings that they show."""
+        search = find_rings(answers)
+        return cls(answers, search.groups, search.has_second and not answers.has_gold.any())
+
+    @cached_property
+    def speaker(self) -> Positions:
+        """[J] for each annotator the position of the one who speaks for the ring, or the annotator's own."""
+        return _voice_of(len(self.answers.annotators), self.groups)
+
+    @cached_property
+    def table(self) -> Answers:
+        """The answers in which every ring is one annotator, its speaker; the other members have none."""
+        return one_voice(self.answers, self.speaker)
+
+    @cached_property
+    def rings(self) -> tuple[Ring, ...]:
+        """The rings with what their members' answers have in common."""
+        return tuple(_describe(self.answers, members) for members in self.groups)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return (SECOND_EXPLANATION,) if self.has_second else ()
+
+
+@dataclass(frozen=True)
+class RingSearch:
+    """What a crowd's answers show."""
+
+    groups: tuple[Members, ...] = ()  # the one with the first member first
+    has_second: bool = False  # whether the answers have a second explanation
+
+
+def find_rings(answers: Answers) -> RingSearch:
+    """The rings of a crowd, by its answers alone.
+
+    The first round takes the word of nobody who is suspect, so that a ring cannot vouch for itself; the others let
+    everybody speak who was in no ring the time before, so that honest people vouch for each other. If that changes
+    many labels, a large group follows a rule of its own, and nobody can say which labels are right: then there is a
+    second explanation, and nobody is taken for a ring.
+    """
+    answers = answers.with_gold(np.full(len(answers.items), -1, np.int32))
+    candidates = find_candidates(answers)
+    if not candidates.tested:
+        return RingSearch()
+    part = _items_of(answers, candidates)
+    if _table_size(part) > MAX_TABLE:
+        return RingSearch()
+    price = float(np.log(candidates.people / COPIES))
+    first = float(np.log(candidates.people))
+    groups, labels = _cliques(candidates.kappa), []
+    for _ in range(MAX_ROUNDS):
+        voice = _voice_of(len(part.annotators), groups)
+        background = Background(part, voice)
+        labels.append(background.labels)
+        before, groups = groups, _grow(_test(background, candidates, price), price, first)
+        if groups == before:
+            break
+    else:  # where rounds contradict each other, only what two of them say counts
+        groups = tuple(members for members in groups if members in before)
+    has_second = bool((labels[0] != labels[-1]).mean() > SECOND_SHARE)
+    return RingSearch(() if has_second else groups, has_second)
+
+
+def _test(background: Background, candidates: Candidates, price: float) -> Links:
+    """The pairs with enough evidence for a link."""
+    links = {(a, b): background.test(a, b, price * PROMISING) for a, b in candidates.tested}
+    return {pair: link for pair, link in links.items() if link.ratio > price and link.shared >= MIN_SHARED}
+
+
+def _cliques(kappa: Mapping[tuple[int, int], float]) -> tuple[Members, ...]:
+    """Groups of whom all pairs are suspect and agree about as much; made from the most suspect pairs first."""
+    group: dict[int, set[int]] = {}
+    highest: dict[int, float] = {}  # κ in each person's group
+    for (a, b), own in kappa.items():
+        one, other = group.setdefault(a, {a}), group.setdefault(b, {b})
+        if one is other:
+            continue
+        between = [kappa.get((min(pair), max(pair)), -np.inf) for pair in product(one, other)]
+        top = max(own, highest.get(a, own), highest.get(b, own), *between)
+        if min(between) >= top - ALIKE:
+            one |= other
+            for person in one:
+                group[person], highest[person] = one, top
+    distinct = {min(members): members for members in group.values() if len(members) > 1}
+    return tuple(tuple(sorted(distinct[first])) for first in sorted(distinct))
+
+
+def _grow(links: Links, price: float, first: float) -> tuple[Members, ...]:
+    """The rings whose score is positive; their trees have the links with the most evidence (Kruskal's algorithm)."""
+    root: dict[int, int] = {}
+
+    def find(person: int) -> int:
+        while root.setdefault(person, person) != person:
+            person = root[person]
+        return person
+
+    score: dict[int, float] = {}
+    members: dict[int, set[int]] = {}
+    for (a, b), link in sorted(links.items(), key=lambda entry: -entry[1].ratio):
+        one, other = find(a), find(b)
+        if one != other:
+            root[other] = one
+            members[one] = members.get(one, {one}) | members.pop(other, {other})
+            score[one] = score.get(one, -first) + score.pop(other, -first) + first + link.ratio - price
+    found = [tuple(sorted(members[one])) for one, total in score.items() if total > 0]
+    return tuple(sorted(found))
+
+
+def _voice_of(people: int, groups: Collection[Members]) -> Positions:
+    """[J] the first member of everybody's group, or the person alone."""
+    voice = np.arange(people)
+    for members in groups:
+        voice[list(members)] = members[0]
+    return voice
+
+
+def _items_of(answers: Answers, candidates: Candidates) -> Answers:
+    """The items with several labels; of many, those that the most candidates answered, with MAX_ANSWERS answers."""
+    suspect = np.zeros(len(answers.annotators), bool)
+    suspect[np.array(candidates.tested).ravel()] = True
+    by_suspects = np.bincount(answers.answer_item[suspect[answers.answer_annotator]], minlength=len(answers.items))
+    items = np.flatnonzero((answers.answers_per_item > 0) & (answers.label_count > 1))
+    items = items[np.argsort(-by_suspects[items], kind="stable")]
+    count = int(np.searchsorted(np.cumsum(answers.answers_per_item[items]), MAX_ANSWERS)) + 1
+    return answers.subset(np.sort(items[:count]))
+
+
+def _table_size(answers: Answers) -> float:
+    labels = np.diff(answers.choice_start).astype(float)
+    people = len(np.unique(answers.answer_annotator))
+    return float((labels**2).sum() * people * 3)
+
+
+def _describe(answers: Answers, members: Members) -> Ring:
+    """What the members' answers to tasks that at least two of them answered have in common; no model is involved.
+
+    Of a task with several questions all answers must be the same, and nobody else may have given one of them.
+    """
+    is_member = np.zeros(len(answers.annotators), bool)
+    is_member[list(members)] = True
+    own = is_member[answers.answer_annotator]
+    by_members = np.bincount(answers.answer_item[own], minlength=len(answers.items))
+    votes = np.bincount(answers.answer_option[own], minlength=len(answers.option_item))
+    top = np.maximum.reduceat(votes, answers.option_start)
+    shared = by_members > 1
+    same = shared & (top == by_members)
+    named = (votes > 0) & same[answers.option_item]
+    others = answers.answers_per_item > by_members
+    option = np.flatnonzero(named & (answers.votes == votes) & others[answers.option_item])
+    alone = np.zeros(len(answers.items), bool)
+    alone[answers.option_item[option]] = True
+    tasks = [item[0] if answers.has_questions else item for item in answers.items]
+    differing = {tasks[item] for item in np.flatnonzero(shared & ~same).tolist()}
+    together = dict.fromkeys(tasks[item] for item in np.flatnonzero(shared).tolist())
+    against = [t for t in dict.fromkeys(tasks[item] for item in np.flatnonzero(alone).tolist()) if t not in differing]
+    return Ring(
+        annotators=tuple(answers.annotators[member] for member in members),
+        shared=len(together),
+        same=len(together) - len(differing),
+        alone=len(against),
+        tasks=tuple(against[:MAX_EXAMPLES]),
+    )
