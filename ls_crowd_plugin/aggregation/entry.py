@@ -30,7 +30,7 @@ def aggregate(
     lessons: Lessons | None = None,
     ordered: Ordered | None = None,
     decide: str = "label",
-    rings: bool = True,
+    rings: bool | None = None,
 ) -> Consensus:
     """Find the most probable label of every task and how far each annotator can be trusted.
 
@@ -63,14 +63,14 @@ def aggregate(
         least, where labels are ordered.
     rings
         Whether to look for groups of people who give the same answers against everybody else, and count each group as
-        one voice. `plu`, and the forms as the paper has them, never do.
+        one voice. By default only `auto` does: whoever names a method gets that method.
     """
     started = time.perf_counter()
     _check_method(method, form)
     _check_decision(decide, ordered)
     answers = encode_answers(tasks, annotators, labels, gold, label_set, questions, ordered=ordered)
     progress = progress or _ignore_progress
-    rings = rings and _counts_voices(method, form)
+    rings = method == "auto" if rings is None else rings
     if lessons is None:
         voices = Voices.search(answers) if rings else Voices(answers)
         method_fit = fit_method(voices.table, method, form, seed, progress)
@@ -86,11 +86,6 @@ def aggregate(
         voices = Voices(answers)
     voices = replace(voices, answers=answers)
     return Consensus(method_fit, seed, time.perf_counter() - started, voices.table, decide, voices)
-
-
-def _counts_voices(method: str, form: str | None) -> bool:
-    """Whether a method counts a ring as one voice; what is asked for as the paper has it stays as it is."""
-    return method != "plu" and not (form or "").startswith(("paper", "printed"))
 
 
 def _check_method(method: str, form: str | None) -> None:

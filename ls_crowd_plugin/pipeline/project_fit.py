@@ -213,7 +213,7 @@ def _aggregate(crowd: Crowd, method: str, decide: str, on_progress: OnFraction) 
         ordered=ordered,
         decide=decide if ordered else "label",
         # Groups of regions exist only where somebody drew, so two thorough people would look as if one copied.
-        rings=not crowd.groups,
+        rings=False if crowd.groups else None,
     )
 
 
