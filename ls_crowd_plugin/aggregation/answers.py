@@ -128,6 +128,11 @@ class Answers:
         ones, places = np.ones(len(self.answer_item)), (self.answer_option, self.answer_annotator)
         return sparse.coo_array((ones, places), shape=(len(self.option_item), len(self.annotators)))
 
+    @cached_property
+    def given_by_option(self) -> sparse.csr_array:
+        """[O, J] the same, sorted by option."""
+        return self.given.tocsr()
+
     def weighted_votes(self, weight: Floats) -> Floats:
         """[O] the sum of the weights [J] of the annotators who gave each option."""
         return np.asarray(self.given @ weight).reshape(-1)  # scipy makes a scalar of one number
