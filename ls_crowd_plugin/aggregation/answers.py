@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from .arrays import group_sums
 from .types import Flags, Floats, Id, Integers, Label, Positions
 
 SAMPLE_ANSWERS = 50_000  # about this many answers are enough to compare forms
@@ -87,12 +88,12 @@ class Answers:
     @cached_property
     def answers_per_item(self) -> Positions:
         """[I]"""
-        return np.bincount(self.answer_item, minlength=len(self.items))
+        return group_sums(self.option_item, self.votes, len(self.items)).astype(np.int64)
 
     @cached_property
     def answers_per_annotator(self) -> Positions:
         """[J]"""
-        return np.bincount(self.answer_annotator, minlength=len(self.annotators))
+        return self.sum_by_annotator(np.ones(len(self.option_item))).astype(np.int64)
 
     @cached_property
     def annotators_per_question(self) -> Positions:
@@ -120,7 +121,7 @@ class Answers:
     @cached_property
     def votes(self) -> Floats:
         """[O] how many annotators gave each option."""
-        return np.bincount(self.answer_option, minlength=len(self.option_item)).astype(float)
+        return self.weighted_votes(np.ones(len(self.annotators)))
 
     @cached_property
     def given(self) -> sparse.coo_array:

@@ -202,8 +202,8 @@ def _choices(rows: _Rows, label_set: LabelSet | None) -> _Choices:
     """The labels of every question: those of its label set, or else those that occur in answers and gold."""
     width = len(rows.labels)
     named = _named_labels(rows, label_set)
-    if len(rows.questions) == 1 and not named:
-        keys = np.arange(width, dtype=np.int64)
+    if len(rows.questions) == 1:
+        keys = np.array(named[0] if named else range(width), np.int64)
     else:
         seen = np.unique(rows.question.astype(np.int64) * width + rows.label)
         without_set = ~np.isin(seen // width, list(named))
