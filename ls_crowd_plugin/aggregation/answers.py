@@ -138,7 +138,7 @@ class Answers:
         """[O] the sum of the weights [J] of the annotators who gave each option."""
         return np.asarray(self.given @ weight).reshape(-1)  # scipy makes a scalar of one number
 
-    def sum_by_annotator(self, value: Floats) -> Floats:
+    def sum_by_annotator(self, value: Floats | Flags) -> Floats:
         """[J] the sum of the values [O] of the options that each annotator gave."""
         return np.asarray(self.given.T @ value).reshape(-1)
 

@@ -52,13 +52,13 @@ def _order_piece(major: Integers, minor: Integers, minors: int) -> Positions:
     """The same for few entries: sorts the numbers major · minors + minor, each followed by its position in binary."""
     bits = len(major).bit_length()
     if (int(major.max()) + 1) * minors << bits > LARGEST_KEY:
-        return np.lexsort((minor, major))
+        return np.asarray(np.lexsort((minor, major)))
     key = major.astype(np.int64) * minors
     key += minor
     key <<= bits
     key |= np.arange(len(key))
     key.sort()
-    return key & ((1 << bits) - 1)
+    return np.asarray(key & ((1 << bits) - 1))
 
 
 def _counting_order(values: Integers, bound: int) -> Positions:

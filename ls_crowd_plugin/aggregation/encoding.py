@@ -263,8 +263,10 @@ def _options(
     item, choice = answer_item, answer_choice
     if len(gold_item):
         item, choice = np.concatenate([answer_item, gold_item]), np.concatenate([answer_choice, gold_choice])
-    number = _number_by_table if items * choices < 4 * len(item) + 1000 else _number_by_order
-    option_item, option_choice, option = number(item, choice, items, choices)
+    if items * choices < 4 * len(item) + 1000:
+        option_item, option_choice, option = _number_by_table(item, choice, items, choices)
+    else:
+        option_item, option_choice, option = _number_by_order(item, choice, choices)
     gold_option = np.full(items, -1, np.int32)
     gold_option[gold_item] = option[len(answer_item) :]
     return option_item, option_choice, option[: len(answer_item)], gold_option
@@ -283,7 +285,7 @@ def _number_by_table(item: Integers, choice: Integers, items: int, choices: int)
     return first.astype(np.int32), second.astype(np.int32), number
 
 
-def _number_by_order(item: Integers, choice: Integers, items: int, choices: int) -> tuple[Integers, Integers, Integers]:
+def _number_by_order(item: Integers, choice: Integers, choices: int) -> tuple[Integers, Integers, Integers]:
     """The same, by a sort."""
     order = order_by(item, choice, choices)
     item, choice = item[order], choice[order]

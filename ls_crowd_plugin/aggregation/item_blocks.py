@@ -51,7 +51,8 @@ class ItemBlock:
         self.option_item = answers.option_item[self.options] - items.start
         options = len(self.option_item)
         first_option = np.append(self.option_start, options)
-        self.belongs = _rows(np.ones(options), np.arange(options), first_option, options)  # [I, O] one if the item has the option
+        # [I, O] one if the item has the option
+        self.belongs = _rows(np.ones(options), np.arange(options), first_option, options)
         end = given.indptr[self.options.start : self.options.stop + 1]  # of the answers with each option
         own, end = slice(end[0], end[-1]), end - end[0]
         ones, columns = given.data[own], given.indices[own]

@@ -171,7 +171,7 @@ class SwModel(NegModel):
         """[O] an honest weight goes to the label of the answer, an adversary's in equal parts to all other labels."""
         against = answers.weighted_votes(np.maximum(-signed, 0.0))
         others = np.maximum(answers.label_count - 1, 1.0)[answers.option_item]
-        return answers.weighted_votes(np.maximum(signed, 0.0)) - against / others
+        return np.asarray(answers.weighted_votes(np.maximum(signed, 0.0)) - against / others)
 
     def _gains(self) -> tuple[Floats, Floats]:
         """[J], [J] c_j if the annotator is honest, and if an adversary."""
