@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy import sparse
 
 from .arrays import group_sums
 from .types import Flags, Floats, Id, Integers, Label, Positions
@@ -87,12 +88,12 @@ class Answers:
     @cached_property
     def answers_per_item(self) -> Positions:
         """[I]"""
-        return np.bincount(self.answer_item, minlength=len(self.items))
+        return group_sums(self.option_item, self.votes, len(self.items)).astype(np.int64)
 
     @cached_property
     def answers_per_annotator(self) -> Positions:
         """[J]"""
-        return np.bincount(self.answer_annotator, minlength=len(self.annotators))
+        return self.sum_by_annotator(np.ones(len(self.option_item))).astype(np.int64)
 
     @cached_property
     def annotators_per_question(self) -> Positions:
@@ -102,25 +103,44 @@ class Answers:
         return np.asarray(answered.sum(1))
 
     @cached_property
+    def has_comparable(self) -> Flags:
+        """[I] whether answers to the item can be compared with something: it has several labels, and answers from
+        several people or a gold label. Other answers say nothing about their annotators."""
+        return (self.label_count > 1) & ((self.answers_per_item > 1) | self.has_gold)
+
+    @cached_property
     def is_comparable(self) -> Flags:
-        """[n] whether the answer can be compared with something: the item has several labels, and another person's
-        answer or a gold label. Other answers say nothing about their annotators."""
-        compared = (self.answers_per_item > 1) | self.has_gold
-        return self.is_decidable & compared[self.answer_item]
+        """[n] whether the answer can be compared with something."""
+        return self.has_comparable[self.answer_item]
 
     @cached_property
     def comparable_per_annotator(self) -> Positions:
         """[J] how many answers of each annotator can be compared with something."""
-        return np.bincount(self.answer_annotator[self.is_comparable], minlength=len(self.annotators))
+        return self.sum_by_annotator(self.has_comparable[self.option_item]).astype(np.int64)
 
     @cached_property
     def votes(self) -> Floats:
         """[O] how many annotators gave each option."""
-        return np.bincount(self.answer_option, minlength=len(self.option_item)).astype(float)
+        return self.weighted_votes(np.ones(len(self.annotators)))
+
+    @cached_property
+    def given(self) -> sparse.coo_array:
+        """[O, J] one if the annotator gave the option: products with it read the answers once, and copy nothing."""
+        ones, places = np.ones(len(self.answer_item)), (self.answer_option, self.answer_annotator)
+        return sparse.coo_array((ones, places), shape=(len(self.option_item), len(self.annotators)))
+
+    @cached_property
+    def given_by_option(self) -> sparse.csr_array:
+        """[O, J] the same, sorted by option."""
+        return self.given.tocsr()
 
     def weighted_votes(self, weight: Floats) -> Floats:
         """[O] the sum of the weights [J] of the annotators who gave each option."""
-        return group_sums(self.answer_option, weight[self.answer_annotator], len(self.option_item))
+        return np.asarray(self.given @ weight).reshape(-1)  # scipy makes a scalar of one number
+
+    def sum_by_annotator(self, value: Floats | Flags) -> Floats:
+        """[J] the sum of the values [O] of the options that each annotator gave."""
+        return np.asarray(self.given.T @ value).reshape(-1)
 
     @cached_property
     def gold_counts(self) -> tuple[Positions, Positions]:

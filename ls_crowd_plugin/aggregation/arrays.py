@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -9,7 +10,8 @@ from scipy import sparse
 
 from .types import Flags, Floats, Integers, Positions
 
-PIECE = 50_000  # entries that are sorted at once
+PIECE = 50_000  # entries that are worked on at once: what is made of them stays in the processor's cache
+LARGEST_KEY = 2**62
 SAFE = 300.0  # exp of log scores up to this size, and sums, products and quotients of two such numbers, are in range
 
 
@@ -24,22 +26,39 @@ def log_sum_exp(rows: Floats) -> Floats:
     return np.asarray(top + np.log(np.exp(rows - top[:, None]).sum(1)))
 
 
+def pieces(count: int) -> Iterator[slice]:
+    """Slices of PIECE entries that cover `count` entries."""
+    for first in range(0, count, PIECE):
+        yield slice(first, min(first + PIECE, count))
+
+
 def order_by(major: Integers, minor: Integers, minors: int) -> Positions:
-    """The stable order by (major, minor) of non-negative integers, by two counting sorts: linear in their number.
+    """The stable order by (major, minor) of non-negative integers, where minors are below `minors`: linear in their
+    number.
 
     Majors that ascend already, as they often do, are sorted in pieces that stay in the processor's cache.
     """
+    if not (major[1:] >= major[:-1]).all():
+        by_minor = _counting_order(minor, minors)
+        return by_minor[_counting_order(major[by_minor], int(major.max()) + 1)]
     order: Positions = np.empty(len(major), np.int64)
-    starts: Positions = np.zeros(1, np.int64)
-    if (major[1:] >= major[:-1]).all():
-        size = max(PIECE, minors)  # so that counting the minors of all pieces stays linear
-        starts = np.unique(np.searchsorted(major, major[::size]))  # where a major begins
+    starts = np.unique(np.searchsorted(major, major[::PIECE]))  # where a major begins
     for first, last in pairwise([*starts.tolist(), len(major)]):
-        by_minor = _counting_order(minor[first:last], minors)
-        part = major[first:last][by_minor]
-        part -= part.min()
-        order[first:last] = first + by_minor[_counting_order(part, int(part.max()) + 1)]
+        order[first:last] = first + _order_piece(major[first:last] - major[first], minor[first:last], minors)
     return order
+
+
+def _order_piece(major: Integers, minor: Integers, minors: int) -> Positions:
+    """The same for few entries: sorts the numbers major · minors + minor, each followed by its position in binary."""
+    bits = len(major).bit_length()
+    if (int(major.max()) + 1) * minors << bits > LARGEST_KEY:
+        return np.asarray(np.lexsort((minor, major)))
+    key = major.astype(np.int64) * minors
+    key += minor
+    key <<= bits
+    key |= np.arange(len(key))
+    key.sort()
+    return np.asarray(key & ((1 << bits) - 1))
 
 
 def _counting_order(values: Integers, bound: int) -> Positions:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .types import Floats
+from .types import Floats, Positions
 
 MEMORY = 10  # how many of the last steps tell the curvature
 LENGTHS = (1.0, 0.3, 0.1, 0.03, 0.01)  # of steps, tried in this order
@@ -28,6 +28,13 @@ class Point(NamedTuple):
     divide_by_curvature: Callable[[Floats], Floats]  # [N] → [N], with an approximate, positive definite curvature
 
 
+class Trial(NamedTuple):
+    """A function at a place where a step may end: its derivatives are only needed if it does."""
+
+    value: float
+    derive: Callable[[], Point]
+
+
 class Points(NamedTuple):
     """J separate functions of R parameters each."""
 
@@ -36,23 +43,25 @@ class Points(NamedTuple):
     curvature: Floats  # [J, R, R] approximate and positive definite
 
 
-def ascend(evaluate: Callable[[Floats], Point], start: Floats, max_steps: int, min_gain: float) -> Floats:
+def ascend(evaluate: Callable[[Floats], Trial], start: Floats, max_steps: int, min_gain: float) -> Floats:
     """Climb by L-BFGS steps; returns the parameters [N] that it reaches.
 
     L-BFGS corrects the given curvature by what the last steps have shown of the gradient. Ends early if the next step
     promises less than `min_gain`, or gains nothing because the function is too far from a quadratic one.
     """
-    point = evaluate(start)
+    point = evaluate(start).derive()
     memory: list[tuple[Floats, Floats]] = []  # of each step: the step, and how much the gradient became smaller
+    first = 0  # the position in LENGTHS that is tried first: one more than the last step's length, which is often right
     for _ in range(max_steps):
         direction = _quasi_newton(point, memory)
         direction *= MAX_STEP / max(np.abs(direction).max(initial=0.0), MAX_STEP)
         slope = float(point.gradient @ direction)
         if slope / 2 < min_gain:  # what a quadratic function gains
             break
-        reached = _search_line(evaluate, point, direction, slope)
+        reached, position = _search_line(evaluate, point, direction, slope, first)
         if reached is None:
             break
+        first = max(position - 1, 0)
         step, change = reached.at - point.at, point.gradient - reached.gradient
         if step @ change > 1e-10 * np.sqrt((step @ step) * (change @ change)):
             memory = [*memory[1 - MEMORY :], (step, change)]
@@ -73,35 +82,43 @@ def _quasi_newton(point: Point, memory: list[tuple[Floats, Floats]]) -> Floats:
     return direction
 
 
-def _search_line(evaluate: Callable[[Floats], Point], point: Point, direction: Floats, slope: float) -> Point | None:
-    """The first of ever shorter steps that gains enough; None if there is none."""
-    for length in LENGTHS:
-        reached = evaluate(point.at + length * direction)
-        if reached.value >= point.value + SUFFICIENT * length * slope:
-            return reached
-    return None
+def _search_line(
+    evaluate: Callable[[Floats], Trial], point: Point, direction: Floats, slope: float, first: int
+) -> tuple[Point | None, int]:
+    """The first of ever shorter steps that gains enough, and its position in LENGTHS; None if there is none."""
+    for position in range(first, len(LENGTHS)):
+        trial = evaluate(point.at + LENGTHS[position] * direction)
+        if trial.value >= point.value + SUFFICIENT * LENGTHS[position] * slope:
+            return trial.derive(), position
+    return None, first
 
 
 def ascend_separately(
-    evaluate: Callable[[Floats], Points], start: Floats, max_steps: int, min_gain: float
+    evaluate: Callable[[Floats, Positions], Points], start: Floats, max_steps: int, min_gain: float
 ) -> tuple[Floats, Floats]:
     """Climb J separate functions by damped Newton steps (Levenberg and Marquardt); returns [R, J], and the values [J].
 
-    A function whose step would make its value smaller stays where it is, with a shorter step next time. Ends early if
-    no function's next step promises as much as `min_gain`.
+    `evaluate` is called with the parameters [R, A] of some of the functions and with their positions [A]. A function
+    whose step would make its value smaller stays where it is, with a shorter step next time. When half of the functions
+    promise less than `min_gain` with their next step, these stay; ends early if no function promises as much.
     """
-    at, now = start, evaluate(start)
-    rows = len(start)
-    damping: Floats = np.zeros(start.shape[1])
+    all_at = start.copy()
+    who: Positions = np.arange(start.shape[1])
+    at, now = start, evaluate(start, who)
+    all_values, diagonal = now.value.copy(), np.arange(len(start))
+    damping: Floats = np.zeros(len(who))
     for _ in range(max_steps):
         curvature = now.curvature.copy()
-        diagonal = np.arange(rows)
         curvature[:, diagonal, diagonal] *= 1 + damping[:, None]
         step = np.linalg.solve(curvature, now.gradient.T[:, :, None])[:, :, 0].T
-        if (step * now.gradient).sum(0).max(initial=0.0) / 2 < min_gain:
+        active = np.flatnonzero((step * now.gradient).sum(0) / 2 >= min_gain)
+        if not len(active):
             break
+        if len(active) <= len(who) / 2:
+            who, at, step, damping = who[active], at[:, active], step[:, active], damping[active]
+            now = Points(now.value[active], now.gradient[:, active], now.curvature[active])
         reached = at + np.clip(step, -MAX_STEP, MAX_STEP)
-        new = evaluate(reached)
+        new = evaluate(reached, who)
         better = new.value >= now.value
         damping = np.where(better, damping / 4, np.maximum(8 * damping, 0.5))
         at = np.where(better, reached, at)
@@ -110,4 +127,5 @@ def ascend_separately(
             np.where(better, new.gradient, now.gradient),
             np.where(better[:, None, None], new.curvature, now.curvature),
         )
-    return at, now.value
+        all_at[:, who], all_values[who] = at, now.value
+    return all_at, all_values

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from ..errors import UnusableInput
+from .arrays import pieces
 from .types import Column, Id, Integers, Positions
 
 MAX_INTEGER = 2**62  # larger ones are coded like any other value
@@ -35,26 +36,35 @@ def encode_values(column: Column, extra: Sequence[Hashable], name: str) -> tuple
     return [distinct[position] for position in order], rank[first_seen]
 
 
-def _as_integers(column: Column, extra: Sequence[Hashable]) -> Positions | None:
-    """All values as one array, if they are integers of moderate size."""
+def _as_integers(column: Column, extra: Sequence[Hashable]) -> list[Integers | Positions] | None:
+    """The column and the extra values as arrays, if all are integers of moderate size."""
     if not isinstance(column, np.ndarray) or column.dtype.kind not in "iu" or not len(column):
         return None
     plain = [value.item() if isinstance(value, np.generic) else value for value in extra]
     if not all(type(value) is int and abs(value) < MAX_INTEGER for value in plain) or int(column.max()) >= MAX_INTEGER:
         return None
-    return np.concatenate([column.astype(np.int64), np.array(plain, np.int64)])
+    return [column, np.array(plain, np.int64)] if plain else [column]
 
 
-def _encode_integers(values: Positions) -> tuple[list[Id], Integers]:
-    """Encode integers by a table look-up if their range is small, else by a sort."""
-    low, high = int(values.min()), int(values.max())
-    if high - low < 4 * len(values) + 1000:
-        present = np.zeros(high - low + 1, bool)
-        present[values - low] = True
-        rank = np.cumsum(present, dtype=np.int32) - np.int32(1)
-        return (np.flatnonzero(present) + low).tolist(), rank[values - low]
-    distinct, inverse = np.unique(values, return_inverse=True)
-    return distinct.tolist(), inverse.astype(np.int32)
+def _encode_integers(parts: list[Integers | Positions]) -> tuple[list[Id], Integers]:
+    """Encode all integers of some arrays by a table look-up if their range is small, else by a sort."""
+    low, high = min(int(part.min()) for part in parts), max(int(part.max()) for part in parts)
+    count = sum(map(len, parts))
+    if high - low >= 4 * count + 1000:
+        distinct, inverse = np.unique(np.concatenate([part.astype(np.int64) for part in parts]), return_inverse=True)
+        return distinct.tolist(), inverse.astype(np.int32)
+    present = np.zeros(high - low + 1, bool)
+    for part in parts:
+        for piece in pieces(len(part)):
+            present[part[piece].astype(np.int64) - low] = True
+    rank = np.cumsum(present, dtype=np.int32) - np.int32(1)
+    codes, position = np.empty(count, np.int32), 0
+    for part in parts:
+        for piece in pieces(len(part)):
+            place = part[piece].astype(np.int64) - low
+            codes[position : position + len(place)] = rank[place]
+            position += len(place)
+    return (np.flatnonzero(present) + low).tolist(), codes
 
 
 def _number(values: list[Id], answers: int, name: str) -> tuple[dict[Id, int], Integers]:

@@ -14,7 +14,8 @@ from .fit import SAME, Fit, Posterior, Resume
 from .forms import Form, common_table
 from .types import Flags, Floats, Id, Positions, Progress
 
-FOLDS = 4
+FOLDS, FEW_FOLDS = 4, 3
+FEW_GOLD = 75  # with fewer gold items, what one part of them changes in a fit is little
 MIN_WEIGHT = 0.05  # forms with less weight are left out of an average
 PRIOR_TASKS = 3.0  # the weights by evidence count as much as this many gold items
 WEIGHT_ITERATIONS = 100
@@ -154,6 +155,7 @@ def fit_without_gold(
     is hidden from them reaches them. `starts` has such fits, as far as they exist already.
     """
     fold = _folds(sample, seed)
+    folds = int(fold.max()) + 1
     no_gold = np.full(len(sample.items), -1, np.int32)
     fits: dict[str, dict[int, Fit]] = {name: {} for name in forms}
     for done, (name, form) in enumerate(forms.items()):
@@ -164,8 +166,8 @@ def fit_without_gold(
             if start.resume and not start.convergence.converged:  # given up; this would be made up for in every fold
                 start = start.resume(blind, _ignore)
             go_on = start.resume or form
-        for part in range(FOLDS):
-            progress("checking against gold", (done + part / FOLDS) / len(forms))
+        for part in range(folds):
+            progress("checking against gold", (done + part / folds) / len(forms))
             hidden = fold == part
             if hidden.any():
                 shown_gold = np.where(hidden, -1, sample.gold_option).astype(np.int32)
@@ -190,7 +192,8 @@ def _folds(answers: Answers, seed: int) -> Positions:
     """[I] the fold in which each gold item is hidden, at random; -1 for other items."""
     gold_items = np.flatnonzero(answers.has_gold)
     fold = np.full(len(answers.items), -1)
-    fold[gold_items] = np.random.default_rng(seed).permutation(len(gold_items)) % FOLDS
+    folds = FOLDS if len(gold_items) >= FEW_GOLD else FEW_FOLDS
+    fold[gold_items] = np.random.default_rng(seed).permutation(len(gold_items)) % folds
     return fold
 
 

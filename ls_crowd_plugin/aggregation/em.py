@@ -11,7 +11,7 @@ import numpy as np
 from .answers import Answers
 from .types import FitProgress
 
-TOLERANCE, LARGE_TOLERANCE = 3e-6, 2e-5  # nats per answer that the last iteration may gain
+TOLERANCE, LARGE_TOLERANCE, RESUMED_TOLERANCE = 3e-6, 2e-5, 6e-5  # nats per answer that the last iteration may gain
 LARGE = 40_000  # answers
 LEAST_ITERATIONS, LEAST_RESUMED = 6, 2  # of a new fit, and of one that goes on from another
 PATIENCE = 50  # a fit that could not reach the floor in this many more iterations like the last is given up
@@ -61,7 +61,8 @@ def run_em(
     if resumed:
         min_iterations = LEAST_RESUMED
     if tolerance is None:
-        tolerance = LARGE_TOLERANCE if resumed or len(answers.answer_item) >= LARGE else TOLERANCE
+        tolerance = LARGE_TOLERANCE if len(answers.answer_item) >= LARGE else TOLERANCE
+        tolerance = RESUMED_TOLERANCE if resumed else tolerance
 
     def iteration() -> float:
         model.m_step()

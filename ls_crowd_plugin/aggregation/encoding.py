@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import UnusableInput
 from .answers import Answers
-from .arrays import order_by
+from .arrays import order_by, pieces
 from .codes import encode_values
 from .scales import find_places
 from .types import Column, Gold, Id, Integers, Label, LabelSet, Lessons, Ordered, Positions
@@ -110,12 +110,13 @@ class _Choices:
 
     def find(self, question: Integers, label: Integers) -> Integers:
         """The choice of each (question code, label code) pair, or -1 if the question has no such label."""
+        if len(self.start) == 2:  # one question
+            choice_of = np.full(self.width, -1, np.int32)
+            choice_of[self.keys] = np.arange(len(self.keys), dtype=np.int32)
+            return choice_of[label]
         key = question.astype(np.int64) * self.width + label
-        if len(self.keys) and self.keys[-1] - self.keys[0] + 1 == len(self.keys):
-            position = key - self.keys[0]  # every label belongs to every question, so no search is needed
-        else:
-            position = np.searchsorted(self.keys, key)
-        inside = (position >= 0) & (position < len(self.keys))
+        position = np.searchsorted(self.keys, key)
+        inside = position < len(self.keys)
         exists = np.where(inside, self.keys[np.where(inside, position, 0)] == key, False)
         return np.where(exists, position, -1).astype(np.int32)
 
@@ -186,11 +187,9 @@ def _labels_in(label_set: LabelSet | None) -> list[Hashable]:
 def _items(rows: _Rows) -> tuple[list[Id], Integers, Integers]:
     """The distinct (task, question) pairs [I], the question of each [I], and the item of every row [n + g]."""
     count = len(rows.questions)
-    pair = rows.task.astype(np.int64) * count + rows.question
-    if count == 1:
-        distinct, row_item = np.arange(len(rows.tasks), dtype=np.int64), pair.astype(np.int32)
-    else:
-        distinct, inverse = np.unique(pair, return_inverse=True)
+    distinct, row_item = np.arange(len(rows.tasks), dtype=np.int64), rows.task
+    if count > 1:
+        distinct, inverse = np.unique(rows.task.astype(np.int64) * count + rows.question, return_inverse=True)
         row_item = inverse.astype(np.int32)
     item_question = (distinct % count).astype(np.int32)
     if rows.questions == [None]:
@@ -203,8 +202,8 @@ def _choices(rows: _Rows, label_set: LabelSet | None) -> _Choices:
     """The labels of every question: those of its label set, or else those that occur in answers and gold."""
     width = len(rows.labels)
     named = _named_labels(rows, label_set)
-    if len(rows.questions) == 1 and not named:
-        keys = np.arange(width, dtype=np.int64)
+    if len(rows.questions) == 1:
+        keys = np.array(named[0] if named else range(width), np.int64)
     else:
         seen = np.unique(rows.question.astype(np.int64) * width + rows.label)
         without_set = ~np.isin(seen // width, list(named))
@@ -261,12 +260,36 @@ def _options(
 ) -> tuple[Integers, Integers, Integers, Integers]:
     """The distinct (item, choice) pairs of answers and gold, in order: item [O] and choice [O] of each option, the
     option of each answer [n], and the gold option of each item [I]."""
-    item, choice = np.concatenate([answer_item, gold_item]), np.concatenate([answer_choice, gold_choice])
+    item, choice = answer_item, answer_choice
+    if len(gold_item):
+        item, choice = np.concatenate([answer_item, gold_item]), np.concatenate([answer_choice, gold_choice])
+    if items * choices < 4 * len(item) + 1000:
+        option_item, option_choice, option = _number_by_table(item, choice, items, choices)
+    else:
+        option_item, option_choice, option = _number_by_order(item, choice, choices)
+    gold_option = np.full(items, -1, np.int32)
+    gold_option[gold_item] = option[len(answer_item) :]
+    return option_item, option_choice, option[: len(answer_item)], gold_option
+
+
+def _number_by_table(item: Integers, choice: Integers, items: int, choices: int) -> tuple[Integers, Integers, Integers]:
+    """The distinct pairs in order, and the number of each pair; by a table of all possible pairs."""
+    present = np.zeros(items * choices, bool)
+    for piece in pieces(len(item)):
+        present[item[piece].astype(np.int64) * choices + choice[piece]] = True
+    rank = np.cumsum(present, dtype=np.int32) - np.int32(1)
+    number = np.empty(len(item), np.int32)
+    for piece in pieces(len(item)):
+        number[piece] = rank[item[piece].astype(np.int64) * choices + choice[piece]]
+    first, second = np.divmod(np.flatnonzero(present), choices)
+    return first.astype(np.int32), second.astype(np.int32), number
+
+
+def _number_by_order(item: Integers, choice: Integers, choices: int) -> tuple[Integers, Integers, Integers]:
+    """The same, by a sort."""
     order = order_by(item, choice, choices)
     item, choice = item[order], choice[order]
     is_new = np.append(True, (item[1:] != item[:-1]) | (choice[1:] != choice[:-1]))
-    option = np.empty(len(order), np.int32)
-    option[order] = np.cumsum(is_new, dtype=np.int32) - np.int32(1)
-    gold_option = np.full(items, -1, np.int32)
-    gold_option[gold_item] = option[len(answer_item) :]
-    return item[is_new], choice[is_new], option[: len(answer_item)], gold_option
+    number = np.empty(len(order), np.int32)
+    number[order] = np.cumsum(is_new, dtype=np.int32) - np.int32(1)
+    return item[is_new], choice[is_new], number

@@ -51,9 +51,13 @@ class ItemBlock:
         self.option_item = answers.option_item[self.options] - items.start
         options = len(self.option_item)
         first_option = np.append(self.option_start, options)
-        self.belongs = _rows(np.arange(options), first_option, options)  # [I, O] one if the item has the option
-        self.given = given[self.options]
-        answered = _rows(self.given.indices, self.given.indptr[first_option], given.shape[1])  # [I, J·L]
+        # [I, O] one if the item has the option
+        self.belongs = _rows(np.ones(options), np.arange(options), first_option, options)
+        end = given.indptr[self.options.start : self.options.stop + 1]  # of the answers with each option
+        own, end = slice(end[0], end[-1]), end - end[0]
+        ones, columns = given.data[own], given.indices[own]
+        self.given = _rows(ones, columns, end, given.shape[1])  # [O, J·L]
+        answered = _rows(ones, columns, end[first_option], given.shape[1])  # [I, J·L]
         self.answered, self.given_by, self.answered_by = answered, self.given.T, answered.T
         self.most_answers = int(np.diff(answered.indptr).max(initial=0))
         self.log_node, self.log_labels = log_node, np.log(answers.label_count[items])
@@ -86,7 +90,7 @@ class ItemBlock:
         sums = node @ np.ones(node.shape[1])  # faster than node.sum(1), whose rows are short
         node /= sums[:, None]
         each = node / total  # [I, G] P(label, node) of a label of weight one
-        weight *= each[self.option_item]
+        weight *= each.take(self.option_item, axis=0)  # much faster than each[self.option_item], whose rows are short
         return Cells(weight, each * unchosen, node, np.log(sums) + shift - self.log_labels)
 
     def _take_out_largest(self, lead: Floats, base: Floats, count: Floats) -> tuple[Floats, Floats]:
@@ -97,7 +101,7 @@ class ItemBlock:
         """
         top = np.maximum.reduceat(lead, self.option_start, axis=0)
         top = np.where(count > 0, np.maximum(top, 0.0), top)
-        lead -= top[self.option_item]
+        lead -= top.take(self.option_item, axis=0)
         base += top
         shift = base.max(1)
         base -= shift[:, None]
@@ -109,9 +113,9 @@ class ItemBlock:
         return np.concatenate([right, np.maximum(both - right, 0.0)], axis=1)
 
 
-def _rows(columns: Integers | Positions, start: Integers | Positions, width: int) -> sparse.csr_array:
+def _rows(ones: Floats, columns: Integers | Positions, start: Integers | Positions, width: int) -> sparse.csr_array:
     """A matrix of ones at these columns; row i has those from start[i] to start[i + 1]."""
-    return sparse.csr_array((np.ones(len(columns)), columns, start), shape=(len(start) - 1, width))
+    return sparse.csr_array((ones, columns, start), shape=(len(start) - 1, width))
 
 
 def divide_items(answers: Answers, given: sparse.csr_array, log_node: Floats) -> list[ItemBlock]:

@@ -12,6 +12,7 @@ and standard deviation 1.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -19,14 +20,14 @@ from scipy.special import expit
 
 from .answers import Answers
 from .arrays import group_sums
-from .ascent import Point, Points, ascend, ascend_separately
+from .ascent import Point, Points, Trial, ascend, ascend_separately
 from .em import run_em
 from .fit import Fit, Posterior, Votes, gold_scores, initial_difficulty, normalise, vote_shares, with_newcomers
 from .paper_answers import AnswerModel, Parameters, Probabilities
-from .types import FitProgress, Floats
+from .paper_scale import WIDTH_PRIOR, at_best_scale
+from .types import FitProgress, Floats, Positions
 
 ADVERSARY_LOG_ODDS = np.log(0.1 / 0.9)  # prior: most annotators are honest
-WIDTH_PRIOR = 4.0  # a prior's width is learned as if this many values of width 1 had been seen before
 TOLERANCE = 1e-4  # nats per answer: a fit ends when an iteration gains less
 INTENTION_STEPS = 8  # at most, in each iteration; the same below
 DIFFICULTY_STEPS = 3
@@ -94,7 +95,7 @@ class PaperModel:
         self._set_intentions()
         self._climb()
         self._set_difficulties()
-        self._set_origin_and_scale()
+        self.parameters, self.widths = at_best_scale(self.parameters, self.widths, self.answers, self.complex)
 
     def e_step(self) -> float:
         """Update the posterior of the labels."""
@@ -104,11 +105,13 @@ class PaperModel:
 
     def label_posterior(self, parameters: Parameters, with_gold: bool = True) -> tuple[Posterior, Floats]:
         """The posterior of the labels, and [I] log of (1/K) sum_k prod_j P(r_ij | z_i = k)."""
-        return self._label_posterior(*self.log_hit_and_miss(parameters), with_gold)
+        log_hit, log_miss = self.log_hit_and_miss(parameters)
+        return self._label_posterior(log_hit - log_miss, log_miss, with_gold)
 
-    def _label_posterior(self, log_hit: Floats, log_miss: Floats, with_gold: bool = True) -> tuple[Posterior, Floats]:
+    def _label_posterior(self, lead: Floats, log_miss: Floats, with_gold: bool = True) -> tuple[Posterior, Floats]:
+        """The same; `lead` [n] is log hit − log miss."""
         answers = self.answers
-        option = group_sums(self.given.option, log_hit - log_miss, len(answers.option_item))
+        option = group_sums(self.given.option, lead, len(answers.option_item))
         unchosen: Floats = np.zeros(len(answers.items))
         if with_gold:
             option, unchosen = option + self.gold_option, self.gold_unchosen
@@ -152,11 +155,15 @@ class PaperModel:
     def penalised_log_likelihood(self, parameters: Parameters) -> tuple[Floats, Floats, Floats]:
         """E[log L_c] + log prior: [J] by annotator, gradient [4, J] in `annotators`, and [I] in the difficulty."""
         chances = self.given.probabilities(parameters)
-        value = self.sum_by_annotator(chances.log_likelihood(self.right)) + self.log_prior(parameters)[:-1]
+        value = self._value_by_annotator(parameters, chances)
         gradient = np.zeros((4, len(self.answered)))
         rows = list(range(len(chances.slopes)))
         gradient[rows] = self._annotator_gradient(parameters, chances, self.right, rows)
         return value, gradient, self._difficulty_gradient(parameters, chances, self.right)
+
+    def _value_by_annotator(self, parameters: Parameters, chances: Probabilities) -> Floats:
+        """[J] E[log L_c] + log prior of each annotator."""
+        return self.sum_by_annotator(chances.log_likelihood(self.right)) + self.log_prior(parameters)[:-1]
 
     def _annotator_gradient(
         self, parameters: Parameters, chances: Probabilities, right: Floats, rows: list[int]
@@ -168,7 +175,7 @@ class PaperModel:
 
     def _annotator_curvature(self, chances: Probabilities, rows: list[int]) -> Floats:
         """[J, R, R] Fisher's information about some rows of `Parameters.annotators`, with that of the prior."""
-        information = chances.information()
+        information = chances.information
         curvature = np.empty((len(self.answered), len(rows), len(rows)))
         for first, row in enumerate(rows):
             weighted = information * chances.slopes[row]
@@ -185,21 +192,20 @@ class PaperModel:
 
     def _difficulty_curvature(self, chances: Probabilities) -> Floats:
         """[I] Fisher's information about the difficulty, with that of the prior."""
-        likelihood = self.sum_by_item(chances.information() * chances.slopes[0] ** 2)
+        likelihood = self.sum_by_item(chances.information * chances.slopes[0] ** 2)
         return np.asarray(likelihood + 1 / self.widths[1] ** 2)
 
     def _set_intentions(self) -> None:
         """M1: set each v_j separately, comparing both intentions at their own best annotator parameters."""
         count = len(self.parameters.skill)
         best = self.parameters
-        current = best_value = self.penalised_log_likelihood(best)[0]
+        current = best_value = self._value_by_annotator(best, self.given.probabilities(best))
         value_at_best = []
         for adversary in (False, True):
-            start = replace(
-                self.parameters, adversary=np.full(count, adversary), skill=np.maximum(self.parameters.skill, 0.0)
-            )
-            candidate, value = self._best_annotators(start)
             unchanged = self.parameters.adversary == adversary
+            skill = np.maximum(self.parameters.skill, 0.0)
+            start = replace(self.parameters, adversary=np.full(count, adversary), skill=skill)
+            candidate, value = self._best_annotators(start)
             value_at_best.append(np.where(unchanged, np.maximum(value, current), value))
             better = value > best_value
             best = replace(
@@ -212,17 +218,30 @@ class PaperModel:
 
     def _best_annotators(self, start: Parameters) -> tuple[Parameters, Floats]:
         """Maximise E[log L_c] over the annotators' own parameters only; returns them and each annotator's value [J]."""
-        rows = self.own_rows
+        rows, part, people = self.own_rows, self, len(start.skill)
 
-        def evaluate(values: Floats) -> Points:
-            parameters = _with_rows(start, rows, values)
-            chances = self.given.probabilities(parameters)
-            value = self.sum_by_annotator(chances.log_likelihood(self.right)) + self.log_prior(parameters)[:-1]
-            gradient = self._annotator_gradient(parameters, chances, self.right, rows)
-            return Points(value, gradient, self._annotator_curvature(chances, rows))
+        def evaluate(values: Floats, who: Positions) -> Points:
+            nonlocal part, people
+            if len(who) < people:
+                part, people = self._with_answers_of(who), len(who)
+            annotators = start.annotators
+            annotators[np.array(rows)[:, None], who] = values
+            parameters = start.with_annotators(annotators)
+            chances = part.given.probabilities(parameters)
+            value = part._value_by_annotator(parameters, chances)
+            gradient = part._annotator_gradient(parameters, chances, part.right, rows)
+            return Points(value[who], gradient[:, who], part._annotator_curvature(chances, rows)[who])
 
         values, value = ascend_separately(evaluate, start.annotators[rows], INTENTION_STEPS, SMALL_GAIN)
         return _with_rows(start, rows, values), value
+
+    def _with_answers_of(self, who: Positions) -> PaperModel:
+        """The same state with the answers of some annotators only."""
+        part, kept = copy(self), np.zeros(len(self.answered), bool)
+        kept[who] = True
+        answers = np.flatnonzero(kept[self.given.annotator])
+        part.given, part.right = self.given.subset(answers), self.right[answers]
+        return part
 
     def _climb(self) -> None:
         """M2, first part: climb the objective in d, a and D together, with fixed intentions."""
@@ -237,9 +256,13 @@ class PaperModel:
                 parameters = replace(parameters, log_discrimination=np.full(count, flat[-1]))
             return replace(parameters, difficulty=flat[own:end])
 
-        def evaluate(flat: Floats) -> Point:
+        def evaluate(flat: Floats) -> Trial:
             parameters = unpack(flat)
             chances, right, evidence = self._with_posterior(parameters)
+            value = float(evidence.sum() + self.log_prior(parameters).sum())
+            return Trial(value, lambda: derive(flat, value, parameters, chances, right))
+
+        def derive(flat: Floats, value: float, parameters: Parameters, chances: Probabilities, right: Floats) -> Point:
             gradient = [
                 self._annotator_gradient(parameters, chances, right, rows).ravel(),
                 self._difficulty_gradient(parameters, chances, right),
@@ -254,7 +277,6 @@ class PaperModel:
                 annotators = np.linalg.solve(curvature, vector[:own].reshape(-1, count).T[:, :, None])[:, :, 0].T
                 return np.concatenate([annotators.ravel(), vector[own:] / np.concatenate(rest)])
 
-            value = float(evidence.sum() + self.log_prior(parameters).sum())
             return Point(flat, value, np.concatenate(gradient), divide_by_curvature)
 
         parts = [start.annotators[rows].ravel(), start.difficulty]
@@ -266,68 +288,33 @@ class PaperModel:
     def _with_posterior(self, parameters: Parameters) -> tuple[Probabilities, Floats, Floats]:
         """E-step at some parameters: the answers' probabilities, P(answer is the true label) [n], log evidence [I]."""
         chances = self.given.probabilities(parameters)
-        posterior, evidence = self._label_posterior(np.log(chances.hit), np.log(chances.miss))
-        return chances, posterior.options[self.given.option], evidence
+        posterior, evidence = self._label_posterior(chances.log_hit - chances.log_miss, chances.log_miss)
+        return chances, posterior.options.take(self.given.option), evidence
 
     def _set_difficulties(self) -> None:
         """M2, second part: move each task by itself, and try some difficulties, because there are many summits."""
 
-        def penalised(evidence: Floats, difficulty: Floats) -> Floats:
+        def penalised(evidence: Floats, difficulty: Floats | float) -> Floats:
             return np.asarray(evidence - 0.5 * (difficulty / self.widths[1]) ** 2)
 
-        def evaluate(values: Floats) -> Points:
-            parameters = replace(self.parameters, difficulty=values[0])
+        def evaluate(values: Floats, who: Positions) -> Points:
+            difficulty = best.copy()
+            difficulty[who] = values[0]
+            parameters = replace(self.parameters, difficulty=difficulty)
             chances, right, evidence = self._with_posterior(parameters)
-            gradient = self._difficulty_gradient(parameters, chances, right)
-            curvature = self._difficulty_curvature(chances)
-            return Points(penalised(evidence, values[0]), gradient[None], curvature[:, None, None])
+            gradient = self._difficulty_gradient(parameters, chances, right)[who]
+            curvature = self._difficulty_curvature(chances)[who]
+            return Points(penalised(evidence, difficulty)[who], gradient[None], curvature[:, None, None])
 
         best = self.parameters.difficulty
         value = penalised(self.label_posterior(self.parameters)[1], best)
         for candidate in DIFFICULTIES * self.widths[1]:
-            difficulty = np.full(len(best), candidate)
-            moved = replace(self.parameters, difficulty=difficulty)
-            new = penalised(self.label_posterior(moved)[1], difficulty)
-            best, value = np.where(new > value, difficulty, best), np.maximum(new, value)
+            evidence = self._label_posterior(*self.given.at_difficulty(self.parameters, candidate))[1]
+            new = penalised(evidence, candidate)
+            best, value = np.where(new > value, candidate, best), np.maximum(new, value)
 
         values, _ = ascend_separately(evaluate, best[None], DIFFICULTY_STEPS, SMALL_GAIN)
         self.parameters = replace(self.parameters, difficulty=values[0])
-
-    def _set_origin_and_scale(self) -> None:
-        """M2, last part: shift and scale Λ and learn the widths; this changes the prior, but not the likelihood.
-
-        EM alone would approach the best shift and scale in many small steps. The width of log a stays, because it sets
-        the scale. With d, D and their widths multiplied by e^u and a divided by it, the log prior changes by
-
-            −(J + I) u − sum_j (log a_j − u)² / 2 − WIDTH_PRIOR · sum_widths (u + e^(−2u) / (2 width²))
-
-        up to a constant, and for complex adversaries by −sum_j ((log gap_j + u)² + (log b_j − u)²) / 2; it is concave.
-        """
-        from scipy.optimize import brentq  # here, because to import it takes as long as all the rest of a command
-
-        parameters, informative = self.parameters, self.answers.is_informative
-        difficulty = parameters.difficulty[informative]
-        by_skill, by_difficulty, _ = 1 / self.widths**2
-        people, items = len(parameters.skill), len(difficulty)
-        total = parameters.skill.sum() * by_skill + difficulty.sum() * by_difficulty
-        shift = -total / (people * by_skill + items * by_difficulty)
-        for position, values in enumerate((parameters.skill + shift, difficulty + shift)):
-            self.widths[position] = np.sqrt((values @ values + WIDTH_PRIOR) / (len(values) + WIDTH_PRIOR))
-        logs = parameters.log_discrimination / self.widths[2] ** 2
-        pull = people / self.widths[2] ** 2
-        if self.complex:
-            logs = logs + parameters.log_craft - parameters.log_gap
-            pull += 2 * people
-        narrowness = (1 / self.widths[:2] ** 2).sum()
-
-        def slope(u: float) -> float:
-            widths = WIDTH_PRIOR * (np.exp(-2 * u) * narrowness - 2)
-            return float(logs.sum() - pull * u - people - items + widths)
-
-        log_scale = float(brentq(slope, -20.0, 20.0))
-        moved = parameters.moved(float(shift), log_scale)
-        self.parameters = replace(moved, difficulty=np.where(informative, moved.difficulty, 0.0))
-        self.widths[:2] *= np.exp(log_scale)
 
     def skill_error(self) -> Floats:
         """[J] standard error of d_j: one over the root of the curvature of its objective."""

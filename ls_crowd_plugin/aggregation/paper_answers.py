@@ -13,15 +13,19 @@ Symbols: n answers, I items, J annotators, K labels.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.special import expit
 
 from .answers import Answers
-from .types import Flags, Floats
+from .types import Flags, Floats, Integers, Positions
 
 MIN_PROBABILITY = 1e-12  # no answer is impossible
+MAX_EXPONENT = 700.0  # exp of more is out of range
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Probabilities:
-    """Of every answer: [n] each, and the derivatives [4, n] of `hit` in the rows of `Parameters.annotators`.
+    """Of every answer: [n] each, and the derivatives (`slopes`) [4, n] of `hit` in the rows of `Parameters.annotators`.
 
     Without complex adversaries there are only the first two rows. `hit` depends on d_j − D_i alone, so its derivative
     in the difficulty is the first row with the opposite sign.
@@ -66,20 +70,40 @@ class Probabilities:
 
     hit: Floats
     miss: Floats
-    slopes: Floats
+    find_slopes: Callable[[], Floats]
     others: Floats  # K − 1
+
+    @cached_property
+    def slopes(self) -> Floats:
+        return self.find_slopes()
+
+    @cached_property
+    def log_hit(self) -> Floats:
+        return np.log(self.hit)
+
+    @cached_property
+    def log_miss(self) -> Floats:
+        return np.log(self.miss)
+
+    @cached_property
+    def _inverse(self) -> tuple[Floats, Floats]:
+        """[n], [n] 1/p and 1/(1−p), where p is `hit` and 1−p = (K−1) miss."""
+        return 1 / self.hit, 1 / (self.miss * self.others)
 
     def log_likelihood(self, right: Floats) -> Floats:
         """[n] E[log of the answer's probability]; `right` [n] is the probability that the answer is the true label."""
-        return np.asarray(right * np.log(self.hit) + (1 - right) * np.log(self.miss))
+        return np.asarray(self.log_miss + right * (self.log_hit - self.log_miss))
 
     def score(self, right: Floats) -> Floats:
         """[n] derivative of `log_likelihood` in `hit`; miss falls by 1/(K−1) of what hit rises."""
-        return np.asarray(right / self.hit - (1 - right) / (self.miss * self.others))
+        by_hit, by_miss = self._inverse
+        return np.asarray(right * (by_hit + by_miss) - by_miss)
 
+    @cached_property
     def information(self) -> Floats:
-        """[n] Fisher's information about `hit`: 1/p + 1/(1−p), where 1−p = (K−1) miss."""
-        return np.asarray(1 / self.hit + 1 / (self.miss * self.others))
+        """[n] Fisher's information about `hit`: 1/p + 1/(1−p)."""
+        by_hit, by_miss = self._inverse
+        return by_hit + by_miss
 
 
 class AnswerModel:
@@ -88,48 +112,89 @@ class AnswerModel:
     def __init__(self, answers: Answers, complex_adversaries: bool) -> None:
         used = answers.is_decidable
         self.complex = complex_adversaries
-        self.item, self.annotator = answers.answer_item[used], answers.answer_annotator[used]  # [n]
-        self.option = answers.answer_option[used]  # [n]
+        # As positions, which are the fastest to index with. [n]
+        self.item, self.annotator = _positions(answers.answer_item[used]), _positions(answers.answer_annotator[used])
+        self.option = _positions(answers.answer_option[used])
         self.labels = answers.label_count[self.item]  # [n] K
+        self.chance = 1 / self.labels  # [n]
+        self.others = self.labels - 1  # [n]
+        self._honest: tuple[Flags, Floats] | None = None
 
     def hit_and_miss(self, parameters: Parameters) -> tuple[Floats, Floats]:
         """[n] each: hit and miss of every answer."""
         distance = self._distance(parameters)
-        return self._hit_and_miss(self._solves(parameters, distance), self._helps(parameters, distance))
+        solves = _logistic(np.exp(parameters.log_discrimination).take(self.annotator) * distance)
+        return self._hit_and_miss(solves, self._helps(parameters, distance))
 
     def probabilities(self, parameters: Parameters) -> Probabilities:
         """Hit and miss of every answer, with derivatives."""
         distance = self._distance(parameters)
-        solves, helps = self._solves(parameters, distance), self._helps(parameters, distance)
+        discrimination = np.exp(parameters.log_discrimination).take(self.annotator)
+        solves, helps = _logistic(discrimination * distance), self._helps(parameters, distance)
         hit, miss = self._hit_and_miss(solves, helps)
-        slopes = np.empty((4 if self.complex else 2, len(distance)))
-        discrimination = np.exp(parameters.log_discrimination)[self.annotator]
-        slopes[0] = (helps - 1 / self.labels) * solves * (1 - solves) * discrimination
-        slopes[1] = slopes[0] * distance
-        if self.complex:  # t is `helps` of the adversaries; that of honest annotators is 1 and does not change
-            craft, gap = np.exp(parameters.log_craft)[self.annotator], np.exp(parameters.log_gap)[self.annotator]
-            by_threshold = solves * helps * (1 - helps) * craft
-            slopes[0] += by_threshold
-            slopes[2] = -by_threshold * gap
-            slopes[3] = by_threshold * (distance - gap)
-        return Probabilities(hit, miss, slopes, self.labels - 1)
+
+        def find_slopes() -> Floats:
+            slopes = np.empty((4 if self.complex else 2, len(distance)))
+            slopes[0] = (helps - self.chance) * solves * (1 - solves) * discrimination
+            slopes[1] = slopes[0] * distance
+            if self.complex:  # t is `helps` of the adversaries; that of honest annotators is 1 and does not change
+                craft, gap = np.exp(parameters.log_craft)[self.annotator], np.exp(parameters.log_gap)[self.annotator]
+                by_threshold = solves * helps * (1 - helps) * craft
+                slopes[0] += by_threshold
+                slopes[2] = -by_threshold * gap
+                slopes[3] = by_threshold * (distance - gap)
+            return slopes
+
+        return Probabilities(hit, miss, find_slopes, self.others)
+
+    def at_difficulty(self, parameters: Parameters, difficulty: float) -> tuple[Floats, Floats]:
+        """[n] each: log hit − log miss, and log miss, if all tasks had this difficulty: the same for all answers of an
+        annotator to questions with as many labels, so few logarithms are needed."""
+        kinds, kind = self._kinds
+        everywhere = np.full(len(parameters.difficulty), difficulty)
+        hit, miss = kinds.hit_and_miss(replace(parameters, difficulty=everywhere))
+        log_miss = np.log(miss)
+        return (np.log(hit) - log_miss).take(kind), log_miss.take(kind)
+
+    @cached_property
+    def _kinds(self) -> tuple[AnswerModel, Positions]:
+        """One answer for each pair of annotator and number of labels, and [n] which pair each answer belongs to."""
+        counts, count = np.unique(self.labels, return_inverse=True)
+        _, first, kind = np.unique(self.annotator * len(counts) + count, return_index=True, return_inverse=True)
+        return self.subset(first), kind
+
+    def subset(self, answers: Positions) -> AnswerModel:
+        """Some of the answers."""
+        part = copy(self)
+        part.item, part.annotator, part.option = self.item[answers], self.annotator[answers], self.option[answers]
+        part.labels, part.chance, part.others = self.labels[answers], self.chance[answers], self.others[answers]
+        part._honest = None
+        return part
 
     def _distance(self, parameters: Parameters) -> Floats:
         """[n] d_j − D_i"""
-        return np.asarray(parameters.skill[self.annotator] - parameters.difficulty[self.item])
-
-    def _solves(self, parameters: Parameters, distance: Floats) -> Floats:
-        """[n] s"""
-        return np.asarray(expit(np.exp(parameters.log_discrimination)[self.annotator] * distance))
+        return np.asarray(parameters.skill.take(self.annotator) - parameters.difficulty.take(self.item))
 
     def _helps(self, parameters: Parameters, distance: Floats) -> Floats:
         """[n] the probability that somebody who can solve the task gives the right label: 1 if honest, else 0 or t."""
-        honest = ~parameters.adversary[self.annotator]
+        if self._honest is None or self._honest[0] is not parameters.adversary:  # it seldom changes
+            self._honest = parameters.adversary, (~parameters.adversary)[self.annotator].astype(float)
+        honest = self._honest[1]
         if not self.complex:
-            return honest.astype(float)
+            return honest
         craft, gap = np.exp(parameters.log_craft)[self.annotator], np.exp(parameters.log_gap)[self.annotator]
-        return np.where(honest, 1.0, expit(craft * (distance - gap)))
+        return np.where(honest > 0, 1.0, expit(craft * (distance - gap)))
 
     def _hit_and_miss(self, solves: Floats, helps: Floats) -> tuple[Floats, Floats]:
-        guess = (1 - solves) / self.labels + MIN_PROBABILITY
-        return guess + helps * solves, guess + (1 - helps) * solves / (self.labels - 1)
+        guess = (1 - solves) * self.chance + MIN_PROBABILITY
+        right = helps * solves
+        return guess + right, guess + (solves - right) / self.others
+
+
+def _positions(values: Integers) -> Positions:
+    return values.astype(np.int64)
+
+
+def _logistic(values: Floats) -> Floats:
+    """1 / (1 + exp(−x)); scipy's function takes five times as long."""
+    return np.asarray(1 / (1 + np.exp(np.minimum(-values, MAX_EXPONENT))))

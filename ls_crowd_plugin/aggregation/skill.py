@@ -26,7 +26,7 @@ from .answers import Answers
 from .arrays import group_sums, log_sum_exp
 from .em import run_em
 from .fit import Fit, Posterior, Votes, initial_difficulty, vote_shares, with_newcomers
-from .item_blocks import Logs, divide_items
+from .item_blocks import Cells, ItemBlock, Logs, divide_items
 from .types import FitProgress, Floats, Integers, Positions
 
 NODES = {0.0: 1, 1.0: 7, 2.0: 25, 4.0: 51}  # spread of the difficulty → number of nodes
@@ -134,14 +134,9 @@ class SkillModel:
         self.label_counts = counts  # [L] distinct K; answers to items with K = 1 are left out below
         tables = [self.types.hit_and_miss(self.nodes, labels) for labels in counts]
         self.log_tables = np.log(np.concatenate([table for pair in tables for table in pair], axis=1)).T  # [L·2G, V]
-        used = answers.is_decidable
-        column = answers.answer_annotator[used].astype(np.int64) * len(counts)
-        column += count_of_item[answers.answer_item[used]]
-        columns = len(answers.annotators) * len(counts)
-        given: sparse.csr_array = sparse.csr_array(  # [O, J·L] one if the annotator gave the option
-            (np.ones(len(column)), (answers.answer_option[used], column)), shape=(len(answers.option_item), columns)
-        )
-        self.answered = np.bincount(column, minlength=columns).reshape(-1, len(counts))  # [J, L]
+        given = self._given(count_of_item)
+        columns = given.shape[1]
+        self.answered = np.bincount(given.indices, minlength=columns).reshape(-1, len(counts))  # [J, L]
         self.blocks = divide_items(answers, given, self.log_node)
         nobody = np.zeros(len(self.types.skill))
         self.log_prior = self._log_prior(0.0, max(2.0, spread / 2), INTENTION_PRIOR, nobody)  # [V]
@@ -149,6 +144,17 @@ class SkillModel:
         self.negative_entropy = 0.0  # Σ_j E_q[log q]
         self.iterations = 0
         self._counts: Floats | None = None
+        self._beliefs: tuple[Posterior, Floats] | None = None  # `item_beliefs`, if the E-step has found them already
+
+    def _given(self, count_of_item: Positions) -> sparse.csr_array:
+        """[O, J·L] one if the annotator gave the option; `count_of_item` [I] says which K the item has."""
+        answers, used = self.answers, self.answers.is_decidable
+        if len(self.label_counts) == 1 and used.all():
+            return answers.given_by_option
+        column = answers.answer_annotator[used].astype(np.int64) * len(self.label_counts)
+        column += count_of_item[answers.answer_item[used]]
+        shape = (len(answers.option_item), len(answers.annotators) * len(self.label_counts))
+        return sparse.csr_array((np.ones(len(column)), (answers.answer_option[used], column)), shape=shape)
 
     @property
     def counts(self) -> Floats:
@@ -179,6 +185,7 @@ class SkillModel:
 
     def m_step(self) -> None:
         """Update the beliefs about every annotator's type, then the distribution of types in the crowd."""
+        self._beliefs = None
         score = self.counts @ self.log_tables
         score += self.log_prior
         score -= score.max(1, keepdims=True)
@@ -193,11 +200,14 @@ class SkillModel:
     def e_step(self) -> float:
         """Update what every item's posterior of label and difficulty says about those who answered it."""
         logs = self.expected_logs()
-        counts, evidence = self._no_counts(), 0.0
+        counts, evidence, beliefs = self._no_counts(), 0.0, self._empty_beliefs()
         for block in self.blocks:
             cells = block.posterior(logs)
             counts += block.count_answers(cells.option, cells.node)
             evidence += float(cells.evidence.sum())
+            self._write_beliefs(block, cells, *beliefs)
+        if not self.answers.has_gold.any():
+            self._beliefs = beliefs
         self._counts = counts.reshape(len(self.belief), -1)
         divergence = self.negative_entropy - self.belief.sum(0) @ self.log_prior
         return float(evidence - divergence)
@@ -234,15 +244,23 @@ class SkillModel:
     def item_beliefs(self) -> tuple[Posterior, Floats]:
         """The posterior of the labels, and [I] the posterior mean of D_i, both regardless of gold labels, whose
         influence would reveal which tasks are gold."""
-        logs = self.expected_logs()
-        option, unchosen = np.empty(len(self.answers.option_item)), np.empty(len(self.answers.items))
-        difficulty = np.empty(len(self.answers.items))
+        if self._beliefs is not None:
+            return self._beliefs
+        logs, beliefs = self.expected_logs(), self._empty_beliefs()
         for block in self.blocks:
-            cells = block.posterior(logs, gold=False)
-            option[block.options] = cells.option.sum(1)
-            unchosen[block.items] = np.where(block.unchosen_count[:, 0] > 0, cells.unchosen.sum(1), 0.0)
-            difficulty[block.items] = cells.node @ self.nodes
-        return Posterior(option, unchosen), difficulty
+            self._write_beliefs(block, block.posterior(logs, gold=False), *beliefs)
+        return beliefs
+
+    def _empty_beliefs(self) -> tuple[Posterior, Floats]:
+        items = len(self.answers.items)
+        return Posterior(np.empty(len(self.answers.option_item)), np.empty(items)), np.empty(items)
+
+    def _write_beliefs(self, block: ItemBlock, cells: Cells, posterior: Posterior, difficulty: Floats) -> None:
+        """Sum the cells of a block over the nodes; a product with ones is faster than a sum over short rows."""
+        ones = np.ones(len(self.nodes))
+        posterior.options[block.options] = cells.option @ ones
+        posterior.unchosen[block.items] = np.where(block.unchosen_count[:, 0] > 0, cells.unchosen @ ones, 0.0)
+        difficulty[block.items] = cells.node @ self.nodes
 
     def skill(self) -> tuple[Floats, Floats]:
         """[J], [J] posterior mean of the skill d_j and its standard error."""

@@ -49,11 +49,9 @@ def fit_plurality(answers: Answers, progress: FitProgress) -> Fit:
 def fit_agreement(answers: Answers, progress: FitProgress) -> Fit:
     """Votes weighted by agreement: an annotator's weight is the share of answers that are the plurality's label, or the
     gold label; shrunk to the crowd's share as for PLU. The posterior is each label's share of the weighted vote."""
-    used = answers.is_comparable
-    annotator, people = answers.answer_annotator[used], len(answers.annotators)
     winner = best_labels(answers, answers.votes)
-    agrees = group_sums(annotator, winner[answers.answer_option[used]], people)
-    answered = np.bincount(annotator, minlength=people)
+    agrees = answers.sum_by_annotator(winner * answers.has_comparable[answers.option_item])
+    answered = answers.comparable_per_annotator
     crowd = (agrees.sum() + 1.0) / (answered.sum() + 2.0)
     weight = (agrees + PRIOR_ANSWERS * crowd) / (answered + PRIOR_ANSWERS)
     progress(1.0)
@@ -97,10 +95,13 @@ class NegModel:
 
     def __init__(self, answers: Answers, printed: bool) -> None:
         self.answers = answers
-        answered = group_sums(answers.answer_annotator, answers.is_decidable, len(answers.annotators))
+        labels = answers.label_count[answers.option_item]  # [O] K_i
+        self.decides = np.where(labels > 1, 1.0, 0.0)  # [O] zero where there is one label
+        self.against = self.decides / np.maximum(labels - 1, 1.0)  # [O] 1 / (K_i − 1), or zero
+        answered = answers.sum_by_annotator(self.decides)
+        self.all_against = answers.sum_by_annotator(self.against)  # [J]
         self.energy = np.ones(len(answered)) if printed else np.maximum(answered, 1.0)  # [J] cost of a squared weight
         self.signed: Floats = np.full(len(answered), 1.0 / np.sqrt(self.energy.sum()))  # [J] w_j
-        self.others = _other_labels(answers)  # [n] K_i − 1
         self.winner: Floats = np.zeros(len(answers.option_item))  # [O] z
 
     def update(self) -> float:
@@ -123,15 +124,9 @@ class NegModel:
         """[O] the weighted vote for each option, by weights w [J]."""
         return answers.weighted_votes(signed)
 
-    def _agrees(self) -> Floats:
-        """[n] one if the answer is the current label of its item."""
-        return self.winner[self.answers.answer_option]
-
     def _gain(self) -> Floats:
         """[J] b_j"""
-        agrees = self._agrees()
-        gain = np.where(self.answers.is_decidable, agrees - (1 - agrees) / self.others, 0.0)
-        return group_sums(self.answers.answer_annotator, gain, len(self.signed))
+        return self.answers.sum_by_annotator(self.winner * (self.decides + self.against)) - self.all_against
 
     def _best_weights(self, gain: Floats) -> Floats:
         """[J] the weights that maximise sum_j w_j gain_j under the bound on their energy."""
@@ -174,26 +169,19 @@ class SwModel(NegModel):
     @staticmethod
     def scores(answers: Answers, signed: Floats) -> Floats:
         """[O] an honest weight goes to the label of the answer, an adversary's in equal parts to all other labels."""
-        score = answers.weighted_votes(np.maximum(signed, 0.0))
-        against = np.maximum(-signed, 0.0)[answers.answer_annotator] / _other_labels(answers)
-        return score - group_sums(answers.answer_option, against, len(score))
+        against = answers.weighted_votes(np.maximum(-signed, 0.0))
+        others = np.maximum(answers.label_count - 1, 1.0)[answers.option_item]
+        return np.asarray(answers.weighted_votes(np.maximum(signed, 0.0)) - against / others)
 
     def _gains(self) -> tuple[Floats, Floats]:
         """[J], [J] c_j if the annotator is honest, and if an adversary."""
-        agrees, decidable = self._agrees(), self.answers.is_decidable
-        annotator, count = self.answers.answer_annotator, len(self.size)
-        agreeing = group_sums(annotator, agrees * decidable, count)
-        differing = group_sums(annotator, (1 - agrees) / self.others * decidable, count)
+        agreeing = self.answers.sum_by_annotator(self.winner * self.decides)
+        differing = self.all_against - self.answers.sum_by_annotator(self.winner * self.against)
         return agreeing, differing
 
 
 def _alternate(model: NegModel, progress: FitProgress) -> Convergence:
     return run_until_converged(model.update, model.answers, progress, tolerance=1e-12, min_iterations=2)
-
-
-def _other_labels(answers: Answers) -> Floats:
-    """[n] K_i − 1, and 1 where there is one label."""
-    return np.maximum(answers.label_count[answers.answer_item] - 1, 1.0)
 
 
 def best_labels(answers: Answers, score: Floats) -> Floats:
@@ -205,7 +193,7 @@ def best_labels(answers: Answers, score: Floats) -> Floats:
     tolerance = 1e-9 * (1 + np.abs(top))
     beaten = (top < -tolerance) & (answers.unchosen_count > 0)
     best = (score >= (top - tolerance)[answers.option_item]).astype(float)
-    winner: Floats = best / np.add.reduceat(best, answers.option_start)[answers.option_item]
+    winner: Floats = best / group_sums(answers.option_item, best, len(top))[answers.option_item]
     winner[(beaten | answers.has_gold)[answers.option_item]] = 0.0
     winner[answers.gold_option[answers.has_gold]] = 1.0
     return winner
@@ -227,13 +215,12 @@ def _to_fit(
     compared with is its task's label and always agrees. If there are none, a vote is worth what the prior says.
     """
     weight = with_newcomers(answers, weight)
-    used = answers.is_comparable
-    annotator, count = answers.answer_annotator[used], len(weight)
-    answered = np.bincount(annotator, minlength=count)
-    agrees = group_sums(annotator, winner[answers.answer_option[used]], count)
-    labels = group_sums(annotator, answers.label_count[answers.answer_item[used]], count) / np.maximum(answered, 1)
+    comparable = answers.has_comparable[answers.option_item]
+    answered = answers.comparable_per_annotator
+    agrees = answers.sum_by_annotator(winner * comparable)
+    labels = answers.sum_by_annotator(answers.label_count[answers.option_item] * comparable) / np.maximum(answered, 1)
     labels = np.maximum(labels, 2.0)  # [J] mean number of labels of the questions answered
-    if used.any():
+    if answered.any():
         crowd = agrees.sum() / answered.sum()
         share = (agrees + PRIOR_ANSWERS * crowd) / (answered + PRIOR_ANSWERS)
         share = np.clip(share, 0.5 / (answered + 1), 1 - 0.5 / (answered + 1))
