@@ -62,7 +62,7 @@ def annotators(project: int) -> str:
         return address(order=key, descending=not descending if key == order else key != "name")
 
     with app_context().store.data.connect() as connection:
-        rings = results_or_404(connection, project).summary.rings
+        results_or_404(connection, project)
         people, total = list_annotators(
             connection,
             project,
@@ -87,7 +87,6 @@ def annotators(project: int) -> str:
             name=name,
             verdict=verdict,
             plot=views.skill_chart(everybody),
-            rings=views.ring_views(rings, everybody),
         )
 
 

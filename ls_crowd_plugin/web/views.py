@@ -10,7 +10,7 @@ from markupsafe import Markup
 from sqlalchemy import Connection
 
 from ..chart_records import AnswerYield, GoldCheck, LabelCount
-from ..records import SETTLED, Annotator, AnnotatorDetail, ProjectSummary, Ring, TaskLabel
+from ..records import SETTLED, Annotator, AnnotatorDetail, ProjectSummary, TaskLabel
 from ..store import StoredResults
 from ..store.mirror import read_excerpts
 from ..store.results import list_annotators, load_annotator, load_labels
@@ -20,7 +20,6 @@ from .breakdown import Breakdown, break_down
 from .words import explain
 
 MAX_QUESTIONS = 12  # whose label counts a page shows
-EXAMPLE_TASKS = 5  # of a group that gives the same answers
 MAX_PLOTTED = 500
 
 
@@ -43,14 +42,6 @@ class ProjectView:
     @property
     def has_several_questions(self) -> bool:
         return len(self.label_counts) + self.questions_left_out > 1
-
-
-@dataclass(frozen=True)
-class RingView:
-    """People who count as about one person, and the evidence."""
-
-    sentence: str
-    tasks: Sequence[int]  # some on which they agree against the rest
 
 
 @dataclass(frozen=True)
@@ -156,16 +147,6 @@ def annotator_view(
     shares = "; ".join(f"{point.agreement or 0:.0%}" for point in detail.trend)
     chart = charts.trend(detail.trend, f"Agreement from first to last answers: {shares}.") if detail.trend else ""
     return AnnotatorView(person, detail, confusion, texts, Markup("{}").format(chart))
-
-
-def ring_views(rings: Sequence[Ring], everybody: Sequence[Annotator]) -> list[RingView]:
-    """Those of whom nobody has left the results."""
-    names = {person.annotator: person.name for person in everybody}
-    return [
-        RingView(ring.sentence([names[annotator] for annotator in ring.annotators]), ring.tasks[:EXAMPLE_TASKS])
-        for ring in rings
-        if names.keys() >= set(ring.annotators)
-    ]
 
 
 def task_view(connection: Connection, project: int, task: int) -> list[LabelView]:
