@@ -249,7 +249,6 @@ class ProjectSummary:
     left_out: list[LeftOut] = field(default_factory=list)
     left_out_annotations: LeftOutAnnotations = field(default_factory=LeftOutAnnotations)
     warnings: list[str] = field(default_factory=list)
-    rings: list[Ring] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, found: Json) -> ProjectSummary:
@@ -258,12 +257,7 @@ class ProjectSummary:
         known["left_out_annotations"] = LeftOutAnnotations(
             unused["number"], [LeftOutAnnotation(*example) for example in unused["examples"]]
         )
-        known["left_out"] = [LeftOut(**control) for control in found.get("left_out", ())]
-        known["rings"] = [
-            Ring(**{**ring, "annotators": tuple(ring["annotators"]), "tasks": tuple(ring["tasks"])})
-            for ring in found.get("rings", ())
-        ]
-        return cls(**known)
+        return cls(**{**known, "left_out": [LeftOut(**control) for control in found.get("left_out", ())]})
 
 
 def rounded(value: float | None) -> float | None:

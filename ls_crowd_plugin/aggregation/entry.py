@@ -30,7 +30,7 @@ def aggregate(
     lessons: Lessons | None = None,
     ordered: Ordered | None = None,
     decide: str = "label",
-    rings: bool | None = None,
+    rings: bool = False,
 ) -> Consensus:
     """Find the most probable label of every task and how far each annotator can be trusted.
 
@@ -63,14 +63,13 @@ def aggregate(
         least, where labels are ordered.
     rings
         Whether to look for groups of people who give the same answers against everybody else, and count each group as
-        one voice. By default only `auto` does: whoever names a method gets that method.
+        one voice.
     """
     started = time.perf_counter()
     _check_method(method, form)
     _check_decision(decide, ordered)
     answers = encode_answers(tasks, annotators, labels, gold, label_set, questions, ordered=ordered)
     progress = progress or _ignore_progress
-    rings = method == "auto" if rings is None else rings
     if lessons is None:
         voices = Voices.search(answers) if rings else Voices(answers)
         method_fit = fit_method(voices.table, method, form, seed, progress)

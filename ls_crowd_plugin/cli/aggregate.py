@@ -34,6 +34,7 @@ FILES = ("consensus.csv", "annotators.csv", "run.json")
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed for random choices, such as ties."
 )
+@click.option("--rings", is_flag=True, help="Count people who give the same answers against everybody else as one.")
 @click.option("--quiet", is_flag=True, help="Print no summary.")
 @click.option(
     "--out",
@@ -52,6 +53,7 @@ def aggregate(
     ordered: tuple[str, ...],
     decide: str,
     seed: int,
+    rings: bool,
     quiet: bool,
     directory: Path,
 ) -> None:
@@ -86,10 +88,11 @@ def aggregate(
             progress=progress,
             ordered=scales,
             decide=decide,
+            rings=rings,
         )
         written = write_directory(directory, _contents(consensus, answers.questions is not None))
-    rings = (ring.sentence([str(annotator) for annotator in ring.annotators]) for ring in consensus.rings)
-    for warning in (*consensus.warnings, *rings):
+    groups = (ring.sentence([str(annotator) for annotator in ring.annotators]) for ring in consensus.rings)
+    for warning in (*consensus.warnings, *groups):
         click.echo(f"warning: {warning}", err=True)
     if not quiet:
         click.echo(summary(answers, gold, consensus, written))

@@ -182,7 +182,6 @@ class ProjectFit:
             differ_from_plurality=sum(fit.plurality_disagreements for fit in self._fits),
             labels=len(confidence),
             warnings=list(dict.fromkeys(warning for fit in self._fits for warning in fit.warnings)),
-            rings=[ring for fit in self._fits for ring in fit.rings],
         )
 
 
@@ -212,8 +211,6 @@ def _aggregate(crowd: Crowd, method: str, decide: str, on_progress: OnFraction) 
         lessons=_lessons(crowd.lessons),
         ordered=ordered,
         decide=decide if ordered else "label",
-        # Groups of regions exist only where somebody drew, so two thorough people would look as if one copied.
-        rings=False if crowd.groups else None,
     )
 
 

@@ -175,7 +175,7 @@ def test_the_order_of_rows_does_not_matter() -> None:
 def test_parts_add_up_with_a_ring_and_gold() -> None:
     rows = [*independent_crowd(9, 200), *ring_rows(9, 100)]
     gold = {task: LABELS[task % 4] for task in range(0, 200, 10)}
-    consensus = aggregate_rows(rows, gold=gold)
+    consensus = aggregate_rows(rows, gold=gold, rings=True)
     assert consensus.rings
     for view in (consensus, consensus.gold_blind):
         for task in range(200):

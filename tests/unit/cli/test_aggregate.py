@@ -187,3 +187,19 @@ def test_a_scale_that_is_not_known_is_wrong_use(
     failed = run_command("aggregate", write_ratings(write_csv), *options, "--out", tmp_path / "out")
     assert failed.returncode == 2
     assert message in failed.stderr
+
+
+def test_people_who_copy_are_one_voice_on_request(write_csv: WriteCsv, tmp_path: Path) -> None:
+    """Ten people of whom seven are right on each task, and three accounts that give the same wrong answer to half."""
+    rows = []
+    for task in range(120):
+        for number in range(10):
+            shift = 0 if (task + number) % 10 < 7 else 1 + (task * number) % 2
+            rows.append((str(task), f"person {number}", "abc"[(task + shift) % 3]))
+        rows += [(str(task), f"copy {number}", "abc"[(task + task % 2) % 3]) for number in range(3)]
+    answers, groups = write_csv("copies.csv", [("task", "annotator", "label"), *rows]), []
+    for options in ([], ["--rings"]):
+        assert main(["aggregate", str(answers), *options, "--out", str(tmp_path / "out")]) == 0
+        run = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))
+        groups.append([ring["annotators"] for ring in run["rings"]])
+    assert groups == [[], [["copy 0", "copy 1", "copy 2"]]]
