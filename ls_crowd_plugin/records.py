@@ -109,8 +109,9 @@ class Ring:
     def sentence(self, names: Sequence[str]) -> str:
         """What their answers have in common, in words without a judgement."""
         who = f"{', '.join(names[:-1])} and {names[-1]}"
-        given = f"{who} gave the same answer on {self.same:,} of {count(self.shared, 'task')} that they share"
-        return f"{given}, and on {self.alone:,} of these nobody else did. They count as about one person."
+        given = f"{who} gave the same answer on {self.same:,} of the {self.shared:,} tasks that they share"
+        against = f", and on {self.alone:,} of these nobody else did" if self.alone else ""
+        return f"{given}{against}. They count as about one person."
 
 
 @dataclass(frozen=True)

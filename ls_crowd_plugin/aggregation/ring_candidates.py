@@ -34,6 +34,7 @@ MAX_PRODUCT = 2e7  # (answer, answer) pairs on the same item that are compared; 
 UNIT = 2.0**-24  # sums of up to so many of it stay below one, and are exact
 PAIR_EFFORT = 200  # the effort of a test, in answers, besides the items that are shared
 MAX_EFFORT = 80_000  # of all tests
+MAX_ITEMS = 1500  # per pair and question that a test looks at
 
 
 @dataclass(frozen=True)
@@ -75,22 +76,23 @@ def find_candidates(answers: Answers) -> Candidates:
     order = suspect[np.argsort(-excess[suspect], kind="stable")][:MAX_PAIRS]
     pairs = list(zip(agreement.first[order].tolist(), agreement.second[order].tolist(), strict=True))
     tested = _strongest(pairs)
-    effort = np.cumsum(agreement.shared[order[tested]] + PAIR_EFFORT)
+    effort = np.cumsum(np.minimum(agreement.shared[order[tested]], MAX_ITEMS) + PAIR_EFFORT)
     tested = tested[: int((effort <= MAX_EFFORT).sum())]
     kappa = dict(zip(pairs, agreement.kappa[order].tolist(), strict=True))
     return Candidates(kappa, [pairs[position] for position in tested], people)
 
 
 def _strongest(pairs: list[tuple[int, int]]) -> list[int]:
-    """The positions of the pairs that are among the first PARTNERS of one of the two."""
+    """The positions of the pairs that are among the first PARTNERS of one of the two; everybody's first one first."""
     partners: dict[int, int] = defaultdict(int)
     kept = []
     for position, (a, b) in enumerate(pairs):
-        if min(partners[a], partners[b]) < PARTNERS:
-            kept.append(position)
+        rank = min(partners[a], partners[b])
+        if rank < PARTNERS:
+            kept.append((rank, position))
             partners[a] += 1
             partners[b] += 1
-    return kept
+    return [position for _, position in sorted(kept)]
 
 
 def _active_answers(answers: Answers) -> Flags:
@@ -116,7 +118,7 @@ def _compare(answers: Answers, kept: Flags) -> Agreement:
     if not _anybody_shares_enough(row, item, len(people), len(answers.items)):
         nobody, nothing = np.zeros(0, np.int32), np.zeros(0)
         return Agreement(nobody, nobody, nothing, nothing, nothing, np.zeros(len(answers.annotators) + 1, np.int64))
-    chance = _chance(answers)[item]
+    chance = chance_of_agreement(answers)[item]
     varies = len(chance) > 0 and chance.min() < chance.max()
     ones = np.ones(len(row))
     rows, columns = np.tile(row, 2), np.concatenate([item, option.astype(np.int64) + len(answers.items)])
@@ -146,7 +148,7 @@ def _anybody_shares_enough(row: Positions, item: Integers, people: int, items: i
     return bool((shared.data >= MIN_SHARED).sum() > (shared.diagonal() >= MIN_SHARED).sum())
 
 
-def _chance(answers: Answers) -> Floats:
+def chance_of_agreement(answers: Answers) -> Floats:
     """[I] the probability that two answers to the item's question agree by chance."""
     used = np.bincount(answers.answer_choice, minlength=len(answers.choices)).astype(float)
     total = np.maximum(np.add.reduceat(used, answers.choice_start[:-1]), 1.0)

@@ -23,7 +23,7 @@ from .answers import Answers
 from .calibration import POOL_CALIBRATION
 from .habit_tables import QuestionTables
 from .habits import HabitsModel
-from .ring_candidates import COPIED
+from .ring_candidates import COPIED, MAX_ITEMS
 from .skill import fit_skill
 from .types import Flags, Floats, Positions
 
@@ -34,7 +34,6 @@ GRADES = 3
 PASSES = 4  # of expectation maximization over the crowd
 ROUNDS, FIRST_ROUNDS = 15, 4  # of the same over one pair; most pairs are out of the question after the first rounds
 SCALINGS = 3  # steps of iterative proportional fitting in each round
-MAX_ITEMS = 1500  # per pair and question
 TINY = 1e-12
 MIN_VOICES = 1.5  # nobody can tell how far a single voice is right, so one voice alone says nothing about the truth
 

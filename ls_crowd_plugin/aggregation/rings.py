@@ -25,9 +25,9 @@ import numpy as np
 
 from ..records import Ring
 from .answers import Answers
-from .ring_candidates import MIN_SHARED, Candidates, find_candidates
+from .ring_candidates import MIN_COMPARED, MIN_SHARED, Candidates, chance_of_agreement, find_candidates
 from .ring_evidence import Background, PairEvidence, one_voice
-from .types import Positions
+from .types import Flags, Positions
 
 COPIES = 0.01  # probability that somebody copies; honest pairs of real crowds need it this small to be left alone
 ALIKE = 0.15  # spread of κ in a clique: copies at 95% have about .95 with the original, .9 with each other, and noise
@@ -37,6 +37,7 @@ MAX_ROUNDS = 4  # of tests; each is told who is one voice by the one before
 MAX_ANSWERS = 100_000  # that the tests learn from
 MAX_TABLE = 3e6  # numbers in the tables of the tests; crowds that need more are not tested
 MAX_EXAMPLES = 20  # tasks that are named as evidence
+TELLING = 0.1  # mean κ of people; those who agree less cannot tell what is right
 
 SECOND_EXPLANATION = (
     "The answers have two explanations: a group of people who agree with each other is right and most others are wrong,"
@@ -52,14 +53,17 @@ class Voices:
     """Everybody's answers, and who speaks for whom."""
 
     answers: Answers  # everybody's, as they were given
-    groups: tuple[Members, ...] = ()  # the rings
+    groups: tuple[Members, ...] = ()
+    rings: tuple[Ring, ...] = ()  # the groups, with what their members' answers have in common
     has_second: bool = False  # whether the answers have a second explanation
 
     @classmethod
     def search(cls, answers: Answers) -> Voices:
-        """The answers with the rings that they show."""
+        """The answers with the rings that they show, but for those that gold proves right."""
         search = find_rings(answers)
-        return cls(answers, search.groups, search.has_second and not answers.has_gold.any())
+        groups = tuple(members for members in search.groups if not _is_right_alone(answers, members))
+        rings = tuple(_describe(answers, members) for members in groups)
+        return cls(answers, groups, rings, search.has_second and not answers.has_gold.any())
 
     @cached_property
     def speaker(self) -> Positions:
@@ -70,11 +74,6 @@ class Voices:
     def table(self) -> Answers:
         """The answers in which every ring is one annotator, its speaker; the other members have none."""
         return one_voice(self.answers, self.speaker)
-
-    @cached_property
-    def rings(self) -> tuple[Ring, ...]:
-        """The rings with what their members' answers have in common."""
-        return tuple(_describe(self.answers, members) for members in self.groups)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -92,10 +91,10 @@ class RingSearch:
 def find_rings(answers: Answers) -> RingSearch:
     """The rings of a crowd, by its answers alone.
 
-    The first round takes the word of nobody who is suspect, so that a ring cannot vouch for itself; the others let
-    everybody speak who was in no ring the time before, so that honest people vouch for each other. If that changes
-    many labels, a large group follows a rule of its own, and nobody can say which labels are right: then there is a
-    second explanation, and nobody is taken for a ring.
+    The first round takes the word of no suspect group, so that a ring cannot vouch for itself, as far as there are
+    enough others who know something. The later rounds let everybody speak who was in no ring the time before, so that
+    honest people vouch for each other. If that changes many labels, a large group follows a rule of its own, and nobody
+    can say which labels are right: then there is a second explanation, and nobody is taken for a ring.
     """
     answers = answers.with_gold(np.full(len(answers.items), -1, np.int32))
     candidates = find_candidates(answers)
@@ -106,7 +105,7 @@ def find_rings(answers: Answers) -> RingSearch:
         return RingSearch()
     price = float(np.log(candidates.people / COPIES))
     first = float(np.log(candidates.people))
-    groups, labels = _cliques(candidates.kappa), []
+    groups, labels = _outnumbered(answers, _cliques(candidates.kappa)), []
     for _ in range(MAX_ROUNDS):
         voice = _voice_of(len(part.annotators), groups)
         background = Background(part, voice)
@@ -142,6 +141,34 @@ def _cliques(kappa: Mapping[tuple[int, int], float]) -> tuple[Members, ...]:
                 group[person], highest[person] = one, top
     distinct = {min(members): members for members in group.values() if len(members) > 1}
     return tuple(tuple(sorted(distinct[first])) for first in sorted(distinct))
+
+
+def _outnumbered(answers: Answers, groups: Collection[Members]) -> tuple[Members, ...]:
+    """The groups that have no more members than there are people outside the groups, if those agree with each other.
+
+    A group that is the majority is more likely the crowd than a ring, and people who only guess cannot tell them apart.
+    """
+    active = answers.comparable_per_annotator >= MIN_COMPARED
+    kept = sorted(groups, key=lambda members: (len(members), members))
+    outside = active.copy()
+    while kept:
+        outside = active.copy()
+        outside[[member for members in kept for member in members]] = False
+        if len(kept[-1]) <= outside.sum():
+            break
+        kept.pop()
+    return tuple(sorted(kept)) if _agreement_of(answers, outside) > TELLING else ()
+
+
+def _agreement_of(answers: Answers, people: Flags) -> float:
+    """κ of pairs of answers of these people [J] to the same item."""
+    own = people[answers.answer_annotator]
+    votes = np.bincount(answers.answer_option[own], minlength=len(answers.option_item)).astype(float)
+    count = np.add.reduceat(votes, answers.option_start)
+    pairs = count * (count - 1)
+    agreeing = np.add.reduceat(votes * (votes - 1), answers.option_start)
+    by_chance = float(pairs @ chance_of_agreement(answers))
+    return float((agreeing.sum() - by_chance) / max(pairs.sum() - by_chance, 1.0))
 
 
 def _grow(links: Links, price: float, first: float) -> tuple[Members, ...]:
@@ -188,6 +215,17 @@ def _table_size(answers: Answers) -> float:
     labels = np.diff(answers.choice_start).astype(float)
     people = len(np.unique(answers.answer_annotator))
     return float((labels**2).sum() * people * 3)
+
+
+def _is_right_alone(answers: Answers, members: Members) -> bool:
+    """Whether the members are right on most gold tasks on which they agree against everybody else."""
+    own = np.isin(answers.answer_annotator, members)
+    votes = np.bincount(answers.answer_option[own], minlength=len(answers.option_item))
+    others = np.bincount(answers.answer_item[~own], minlength=len(answers.items)) > 0
+    alone = (votes > 1) & (votes == answers.votes) & (others & answers.has_gold)[answers.option_item]
+    options = np.flatnonzero(alone)
+    right = int((answers.gold_option[answers.option_item[options]] == options).sum())
+    return right > len(options) - right
 
 
 def _describe(answers: Answers, members: Members) -> Ring:

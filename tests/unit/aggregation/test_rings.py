@@ -291,3 +291,51 @@ def test_the_search_takes_no_longer_than_the_fit() -> None:
     started = time.process_time()
     aggregate(*columns, rings=False)
     assert searched <= time.process_time() - started
+
+
+@pytest.mark.parametrize(
+    ("good", "accuracy", "guessing", "labels"), [(10, 0.95, 1, 3), (8, 0.95, 3, 3), (20, 0.97, 10, 2)]
+)
+def test_good_people_beside_guessing_ones_are_no_ring(good: int, accuracy: float, guessing: int, labels: int) -> None:
+    """People who are equally good agree about equally much, as copies do, and those who guess explain nothing."""
+    for seed in range(3):
+        crowd = everybody_answers(seed, [accuracy] * good + [0.0] * guessing, labels)
+        search = find_rings(encode_rows(crowd))
+        assert (search.groups, search.has_second) == ((), False)
+
+
+def test_a_group_that_gold_proves_right_is_no_ring() -> None:
+    """Eight people always take label 3 for 2; three experts tell them apart, and so agree against everybody else."""
+    generator = np.random.default_rng(0)
+    truth = generator.integers(4, size=300)
+    rows: list[Row] = []
+    for task, right in enumerate(truth.tolist()):
+        for person in range(11):
+            knows = generator.random() < 0.97
+            seen = 2 if person < 8 and right == 3 else right
+            rows.append((task, f"person {person:02}", seen if knows else int(generator.integers(4))))
+    gold = {task: int(truth[task]) for task in range(0, 300, 10)}
+    assert Voices.search(encode_rows(rows)).groups == ((8, 9, 10),)
+    assert Voices.search(encode_rows(rows, gold=gold)).groups == ()
+
+
+@pytest.mark.slow
+def test_a_ring_is_found_in_a_long_project() -> None:
+    """Each test looks at a part of the shared tasks only, so that all members are tested."""
+    rows = everybody_answers(0, [0.8] * 5, 4, tasks=20_000)
+    copied = everybody_answers(1, [0.5], 4, tasks=20_000)
+    rows += [(task, member, label) for member in RING for task, _, label in copied]
+    (ring,) = Voices.search(encode_rows(rows)).rings
+    assert ring.annotators == RING
+
+
+def everybody_answers(seed: int, accuracies: list[float], labels: int, tasks: int = 150) -> list[Row]:
+    """People who answer every task, right with their probability and otherwise at random; the truth of a task is its
+    number modulo the number of labels."""
+    generator = np.random.default_rng(seed)
+    rows: list[Row] = []
+    for person, accuracy in enumerate(accuracies):
+        guess = generator.integers(labels, size=tasks)
+        given = np.where(generator.random(tasks) < accuracy, np.arange(tasks) % labels, guess)
+        rows += [(task, f"person {person:02}", LABELS[label]) for task, label in enumerate(given.tolist())]
+    return rows
