@@ -11,7 +11,8 @@ A ring is a tree: everybody but one copies one other member. With J people, and 
 because a person copies with the probability COPIES, each of J others as likely as the next, and one of J people would
 have to be the first. So two people need much evidence, and each further member of a ring needs less.
 
-It is a word about answers, never about intent, and blind to gold, which evidence that is shown must not reveal.
+It is a word about answers, never about intent. The search and the evidence are blind to gold; gold can only clear a
+ring whose members are right where they stand alone.
 """
 
 from __future__ import annotations
