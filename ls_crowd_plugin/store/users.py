@@ -17,8 +17,10 @@ user_table = Table(
 
 
 def save_users(connection: Connection, names: Mapping[int, str]) -> None:
+    saved = read_names(connection, list(names))
     for user, name in names.items():
-        upsert(connection, user_table, {"id": user}, {"name": name})
+        if saved.get(user) != name:
+            upsert(connection, user_table, {"id": user}, {"name": name})
 
 
 def read_names(connection: Connection, user_ids: Sequence[int]) -> dict[int, str]:
