@@ -164,7 +164,7 @@ class Runner:
         if self._find_only:
             return 0.0
         columns = (crowd.tasks, crowd.annotators, crowd.labels)
-        consensus = aggregate(*columns, method=self._method, form=self._form, rings=rings)
+        consensus = aggregate(*columns, method=self._method, form=self._form, rings="count" if rings else "off")
         return 100 * float(is_right(crowd, list(crowd.truth), consensus.labels).mean())
 
 

@@ -22,6 +22,7 @@ class Recipe:
     annotator_scores: bool = True  # include people's scores in what is written into Label Studio
     ordered: frozenset[str] = frozenset()  # controls whose labels are a scale, besides ratings
     decide: str = "label"  # one of DECISIONS
+    rings: str = "show"  # one of RINGS
 
     @property
     def uses_task_data(self) -> bool:

@@ -14,6 +14,7 @@ Json = dict[str, Any]  # an object whose shape only Label Studio, or whoever sen
 
 METHODS = ("auto", "gem", "neg", "sw", "hyb", "plu")
 DECISIONS = ("label", "distance")  # the most probable label, or on a scale the one of least expected distance
+RINGS = ("off", "show", "count")  # what is done about people who give the same answers against everybody else
 MIN_ORDERED = 3  # labels of a scale; with fewer, an order makes no difference
 GOLD_SOURCES = ("plugin", "ground_truth", "experts", "task_data")  # where gold may come from
 SETTLED = 0.95  # the confidence from which a label is called settled
@@ -98,20 +99,25 @@ class Disagreement(NamedTuple):
 
 @dataclass(frozen=True)
 class Ring:
-    """People who give the same answers against everybody else, so that they count as about one person."""
+    """People who give the same answers against everybody else."""
 
     annotators: tuple[Any, ...]  # their ids
     shared: int  # tasks that at least two of them answered
     same: int  # of these, tasks to which all of them who answered gave the same answer
     alone: int  # of these, tasks to which nobody else gave this answer, although others answered
     tasks: tuple[Any, ...]  # some of the latter
+    is_one_voice: bool = True  # whether they count as about one person, instead of being shown only
+
+    @classmethod
+    def from_json(cls, found: Json) -> Ring:
+        return cls(**{**found, "annotators": tuple(found["annotators"]), "tasks": tuple(found["tasks"])})
 
     def sentence(self, names: Sequence[str]) -> str:
         """What their answers have in common, in words without a judgement."""
         who = f"{', '.join(names[:-1])} and {names[-1]}"
         given = f"{who} gave the same answer on {self.same:,} of the {self.shared:,} tasks that they share"
         against = f", and on {self.alone:,} of these nobody else did" if self.alone else ""
-        return f"{given}{against}. They count as about one person."
+        return f"{given}{against}. {'They count as about one person.' if self.is_one_voice else 'They count as usual.'}"
 
 
 @dataclass(frozen=True)
@@ -250,6 +256,7 @@ class ProjectSummary:
     left_out: list[LeftOut] = field(default_factory=list)
     left_out_annotations: LeftOutAnnotations = field(default_factory=LeftOutAnnotations)
     warnings: list[str] = field(default_factory=list)
+    rings: list[Ring] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, found: Json) -> ProjectSummary:
@@ -258,7 +265,9 @@ class ProjectSummary:
         known["left_out_annotations"] = LeftOutAnnotations(
             unused["number"], [LeftOutAnnotation(*example) for example in unused["examples"]]
         )
-        return cls(**{**known, "left_out": [LeftOut(**control) for control in found.get("left_out", ())]})
+        known["left_out"] = [LeftOut(**control) for control in found.get("left_out", ())]
+        known["rings"] = [Ring.from_json(ring) for ring in found.get("rings", ())]
+        return cls(**known)
 
 
 def rounded(value: float | None) -> float | None:

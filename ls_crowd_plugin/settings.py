@@ -15,7 +15,7 @@ from pathlib import Path
 from . import setting_values as values
 from .errors import UnusableInput
 from .recipe import Recipe
-from .records import DECISIONS, GOLD_SOURCES, METHODS, Json, address_shown
+from .records import DECISIONS, GOLD_SOURCES, METHODS, RINGS, Json, address_shown
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -98,6 +98,15 @@ SETTINGS = (
         "label",
         "label: the most probable label; distance: on a scale, the label of least expected distance from the truth",
         values.OneOf({decision: decision for decision in DECISIONS}),
+        recipe=True,
+    ),
+    Setting(
+        "LS_CROWD_RINGS",
+        "rings",
+        "show",
+        "people who give the same answers against everybody else: show them on the page of annotators; count: also"
+        " count them as one person; off: do not look for them",
+        values.OneOf({use: use for use in RINGS}),
         recipe=True,
     ),
     Setting(

@@ -6,7 +6,8 @@ import time
 from dataclasses import replace
 
 from ..errors import UnusableInput
-from ..records import DECISIONS, METHODS
+from ..records import DECISIONS, METHODS, RINGS
+from .answers import Answers
 from .consensus import Consensus
 from .encoding import encode_answers, encode_lessons
 from .forms import forms_of
@@ -30,7 +31,7 @@ def aggregate(
     lessons: Lessons | None = None,
     ordered: Ordered | None = None,
     decide: str = "label",
-    rings: bool = False,
+    rings: str = "off",
 ) -> Consensus:
     """Find the most probable label of every task and how far each annotator can be trusted.
 
@@ -62,21 +63,22 @@ def aggregate(
         `label` for the most probable label; `distance` for the label whose expected distance from the truth is the
         least, where labels are ordered.
     rings
-        Whether to look for groups of people who give the same answers against everybody else, and count each group as
-        one voice.
+        What to do about groups of people who give the same answers against everybody else: `show` looks for them,
+        `count` also counts each group as one voice.
     """
     started = time.perf_counter()
     _check_method(method, form)
     _check_decision(decide, ordered)
+    _check_rings(rings)
     answers = encode_answers(tasks, annotators, labels, gold, label_set, questions, ordered=ordered)
     progress = progress or _ignore_progress
     if lessons is None:
-        voices = Voices.search(answers) if rings else Voices(answers)
+        voices = _find_voices(answers, rings)
         method_fit = fit_method(voices.table, method, form, seed, progress)
         return Consensus(method_fit, seed, time.perf_counter() - started, decide=decide, voices=voices)
     if len(lessons.tasks):
         learned = encode_lessons(lessons, answers)
-        voices = Voices.search(learned) if rings else Voices(learned)
+        voices = _find_voices(learned, rings)
         method_fit = fit_method(voices.table, method, form, seed, progress)
     else:
         all_answers = encode_lessons(Lessons(tasks, annotators, labels, questions), answers)
@@ -85,6 +87,16 @@ def aggregate(
         voices = Voices(answers)
     voices = replace(voices, answers=answers)
     return Consensus(method_fit, seed, time.perf_counter() - started, voices.table, decide, voices)
+
+
+def _find_voices(answers: Answers, rings: str) -> Voices:
+    """Who speaks for whom in a crowd."""
+    if rings == "off":
+        return Voices(answers)
+    voices = Voices.search(answers)
+    if rings == "count":
+        return voices
+    return replace(voices, groups=(), rings=tuple(replace(ring, is_one_voice=False) for ring in voices.rings))
 
 
 def _check_method(method: str, form: str | None) -> None:
@@ -101,6 +113,11 @@ def _check_decision(decide: str, ordered: Ordered | None) -> None:
         raise UnusableInput(f"There is no decision {decide!r}; choose one of {', '.join(DECISIONS)}.")
     if decide == "distance" and not ordered:
         raise UnusableInput("Labels without order have no distance; say which questions are ordered.")
+
+
+def _check_rings(rings: str) -> None:
+    if rings not in RINGS:
+        raise UnusableInput(f"Rings cannot be treated as {rings!r}; choose one of {', '.join(RINGS)}.")
 
 
 def _ignore_progress(stage: str, fraction: float) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..records import ANNOTATOR_COLUMNS, METHODS
+from ..records import ANNOTATOR_COLUMNS, METHODS, RINGS
 from .files import check_output_directory, csv_lines, parse_labels, read_answers, read_gold, write_directory
 from .options import decide_option, ordered_option, ordered_questions
 from .progress import ProgressDisplay
@@ -34,7 +34,14 @@ FILES = ("consensus.csv", "annotators.csv", "run.json")
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed for random choices, such as ties."
 )
-@click.option("--rings", is_flag=True, help="Count people who give the same answers against everybody else as one.")
+@click.option(
+    "--rings",
+    type=click.Choice(RINGS),
+    default="off",
+    is_flag=False,
+    flag_value="count",
+    help="People who give the same answers against everybody else: show them, or (--rings alone) count them as one.",
+)
 @click.option("--quiet", is_flag=True, help="Print no summary.")
 @click.option(
     "--out",
@@ -53,7 +60,7 @@ def aggregate(
     ordered: tuple[str, ...],
     decide: str,
     seed: int,
-    rings: bool,
+    rings: str,
     quiet: bool,
     directory: Path,
 ) -> None:

@@ -58,13 +58,17 @@ def _terminal_report(connection: Connection, project: int, results: StoredResult
 
     from ..store.mirror import project_title
     from ..store.results import list_annotators, list_tasks
+    from ..web.views import ring_views
 
     title = project_title(connection, project)
     console = Console(highlight=False, markup=False, width=110)
     with console.capture() as captured:
         for name, text in [("Project", f"{project}, {printable(title)}"), *_facts(results)]:
             console.print(f"{name:<12}{text}")
-        console.print(_people(list_annotators(connection, project, order="accuracy", descending=True)[0]))
+        people, _ = list_annotators(connection, project, order="accuracy", descending=True)
+        console.print(_people(people))
+        for view in ring_views(results.summary.rings, people):
+            console.print(printable(view.sentence))
         console.print("Least confident labels", style="bold")
         console.print(_tasks(list_tasks(connection, project, limit=LEAST_CONFIDENT)[0]))
         console.print("Details", style="bold")

@@ -22,11 +22,12 @@ def fit_project(
     *,
     separate: bool = False,
     decide: str = "label",
+    rings: str = "off",
     on_progress: OnFraction = lambda _: None,
 ) -> ProjectFit:
     """Aggregate a crowd: all questions together, which share the annotators, or each control by itself.
 
-    `decide` is one of DECISIONS, for the questions whose labels the config says are a scale.
+    `decide` is one of DECISIONS, for the questions whose labels the config says are a scale; `rings` is one of RINGS.
 
     Where people draw regions, all who saw a task say whether there is a region, and a second fit, of those who drew it,
     says what it is and who is contrary. In the first fit, not drawing what others invented would look like knowledge of
@@ -38,7 +39,7 @@ def fit_project(
         parts.append(drawn)
     share = 1 / max(len(parts), 1)
     fits = [
-        _aggregate(part, method, decide, partial(_report_part, on_progress, number * share, share))
+        _aggregate(part, method, decide, rings, partial(_report_part, on_progress, number * share, share))
         for number, part in enumerate(parts)
     ]
     if drawn is not None and drawn.units:
@@ -182,6 +183,7 @@ class ProjectFit:
             differ_from_plurality=sum(fit.plurality_disagreements for fit in self._fits),
             labels=len(confidence),
             warnings=list(dict.fromkeys(warning for fit in self._fits for warning in fit.warnings)),
+            rings=[ring for fit in self._fits for ring in fit.rings],
         )
 
 
@@ -197,7 +199,7 @@ def _questions_per_fit(crowd: Crowd, separate: bool) -> list[set[str]]:
     return [own for own in each_once if own]
 
 
-def _aggregate(crowd: Crowd, method: str, decide: str, on_progress: OnFraction) -> Consensus:
+def _aggregate(crowd: Crowd, method: str, decide: str, rings: str, on_progress: OnFraction) -> Consensus:
     ordered = crowd.config.ordered & set(crowd.questions)
     return aggregate(
         crowd.units,
@@ -211,6 +213,8 @@ def _aggregate(crowd: Crowd, method: str, decide: str, on_progress: OnFraction) 
         lessons=_lessons(crowd.lessons),
         ordered=ordered,
         decide=decide if ordered else "label",
+        # Regions exist only where somebody drew, so two thorough people would look as if one copied.
+        rings="off" if crowd.groups else rings,
     )
 
 

@@ -140,6 +140,7 @@ def _fit(context: PassContext, inputs: Inputs) -> ProjectFit:
         context.recipe.method,
         separate=context.recipe.separate_fits,
         decide=context.recipe.decide,
+        rings=context.recipe.rings,
         on_progress=lambda fraction: report(int(100 * fraction), 100),
     )
 

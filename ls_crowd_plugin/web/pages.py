@@ -62,7 +62,7 @@ def annotators(project: int) -> str:
         return address(order=key, descending=not descending if key == order else key != "name")
 
     with app_context().store.data.connect() as connection:
-        results_or_404(connection, project)
+        rings = results_or_404(connection, project).summary.rings
         people, total = list_annotators(
             connection,
             project,
@@ -87,6 +87,7 @@ def annotators(project: int) -> str:
             name=name,
             verdict=verdict,
             plot=views.skill_chart(everybody),
+            rings=views.ring_views(rings, everybody),
         )
 
 
@@ -127,8 +128,9 @@ def tasks(project: int) -> str:
 @blueprint.get("/project/<int:project>/task/<int:task>")
 def task(project: int, task: int) -> str:
     with app_context().store.data.connect() as connection:
-        questions = results_or_404(connection, project).figures.questions
-        labels = views.task_view(connection, project, task)
+        results = results_or_404(connection, project)
+        questions = results.figures.questions
+        labels = views.task_view(connection, project, task, results.summary.rings)
         if not labels:
             abort(404, f"Task {task} of project {project} has no answers that count.")
         gold = list_gold(connection, project)

@@ -36,6 +36,7 @@ def render_report(connection: Connection, project: int, results: StoredResults) 
         plot=views.skill_chart(people),
         columns=ANNOTATOR_COLUMNS,
         people=people,
+        rings=views.ring_views(results.summary.rings, people),
         tasks=[(task, views.label_view(task.labels[0], by_id)) for task in tasks],
         agreement=views.agreement_view(connection, results),
     )

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from sqlalchemy import Connection
 
 from ..chart_records import AnswerYield, GoldCheck, LabelCount
-from ..records import SETTLED, Annotator, AnnotatorDetail, ProjectSummary, TaskLabel
+from ..records import SETTLED, Annotator, AnnotatorDetail, ProjectSummary, Ring, TaskLabel
 from ..store import StoredResults
 from ..store.mirror import read_excerpts
 from ..store.results import list_annotators, load_annotator, load_labels
@@ -20,6 +20,7 @@ from .breakdown import Breakdown, break_down
 from .words import explain
 
 MAX_QUESTIONS = 12  # whose label counts a page shows
+EXAMPLE_TASKS = 5  # of people who give the same answers
 MAX_PLOTTED = 500
 
 
@@ -42,6 +43,14 @@ class ProjectView:
     @property
     def has_several_questions(self) -> bool:
         return len(self.label_counts) + self.questions_left_out > 1
+
+
+@dataclass(frozen=True)
+class RingView:
+    """People who give the same answers, and the evidence."""
+
+    sentence: str
+    tasks: Sequence[int]  # some on which they agree against the rest
 
 
 @dataclass(frozen=True)
@@ -69,6 +78,7 @@ class VoteView:
     said: str
     weight: float | None
     verdict: str
+    one_voice_with: str = ""  # names of people with whom they count as one person
 
 
 @dataclass(frozen=True)
@@ -149,20 +159,34 @@ def annotator_view(
     return AnnotatorView(person, detail, confusion, texts, Markup("{}").format(chart))
 
 
-def task_view(connection: Connection, project: int, task: int) -> list[LabelView]:
+def ring_views(rings: Sequence[Ring], everybody: Sequence[Annotator]) -> list[RingView]:
+    names = {person.annotator: person.name for person in everybody}
+    return [
+        RingView(ring.sentence([names.get(one, f"user {one}") for one in ring.annotators]), ring.tasks[:EXAMPLE_TASKS])
+        for ring in rings
+    ]
+
+
+def task_view(connection: Connection, project: int, task: int, rings: Sequence[Ring] = ()) -> list[LabelView]:
     """A task's labels; empty if it has none."""
     labels = load_labels(connection, project, [task])[task]
     voters = sorted({vote.annotator for label in labels for vote in label.votes})
     people = {one.annotator: one for one in list_annotators(connection, project, annotator_ids=voters)[0]}
-    return [label_view(label, people) for label in labels]
+    return [label_view(label, people, rings) for label in labels]
 
 
-def label_view(label: TaskLabel, people: Mapping[int, Annotator]) -> LabelView:
+def label_view(label: TaskLabel, people: Mapping[int, Annotator], rings: Sequence[Ring] = ()) -> LabelView:
+    voters = {vote.annotator for vote in label.votes}
+    ring_of = {
+        one: voters.intersection(ring.annotators) for ring in rings if ring.is_one_voice for one in ring.annotators
+    }
     votes = []
     for vote in label.votes:
         person = people.get(vote.annotator)
         name, weight, verdict = (person.name, person.weight, person.verdict) if person else ("", None, "")
-        votes.append(VoteView(vote.annotator, name, vote.label, weight, verdict))
+        others = sorted(ring_of.get(vote.annotator, set()) - {vote.annotator})
+        one_voice_with = ", ".join(people[other].name if other in people else f"user {other}" for other in others)
+        votes.append(VoteView(vote.annotator, name, vote.label, weight, verdict, one_voice_with))
     votes.sort(key=lambda vote: (vote.said != label.label, vote.said, -(vote.weight or 0.0)))
     return LabelView(label, votes, explain(label), break_down(label))
 

@@ -28,6 +28,7 @@ OTHER_VALUES: dict[str, object] = {
     "annotator_scores": False,
     "ordered": frozenset({"mood"}),
     "decide": "distance",
+    "rings": "count",
 }
 
 

@@ -132,9 +132,9 @@ def test_one_question_about_a_task_is_no_more_evidence_when_it_is_asked_often() 
 def test_labels_are_those_of_the_crowd_in_which_the_ring_is_one_annotator(method: str, form: str | None) -> None:
     crowd, ring = independent_crowd(5, 200), ring_rows(5, 150)
     speaker = [row for row in ring if row[1] == RING[0]]
-    with_ring = aggregate_rows([*crowd, *ring], method=method, form=form, rings=True)
+    with_ring = aggregate_rows([*crowd, *ring], method=method, form=form, rings="count")
     merged = aggregate_rows([*crowd, *speaker], method=method, form=form)
-    deceived = aggregate_rows([*crowd, *ring], method=method, form=form, rings=False)
+    deceived = aggregate_rows([*crowd, *ring], method=method, form=form, rings="off")
     # The most frequent answer of five is the leader's on nearly all tasks, so at most two of 200 labels may differ.
     assert truth_share(with_ring) >= truth_share(merged) - 0.01
     assert truth_share(with_ring) >= truth_share(deceived)
@@ -144,7 +144,7 @@ def test_labels_are_those_of_the_crowd_in_which_the_ring_is_one_annotator(method
 def test_members_have_the_numbers_of_the_ring_and_their_own_counts() -> None:
     rows = [*independent_crowd(6, 200), *ring_rows(6, 100)]
     consensus = aggregate_rows(
-        [row for row in rows if row[1] != RING[4] or row[0] < 70], method="gem", form="skill-0", rings=True
+        [row for row in rows if row[1] != RING[4] or row[0] < 70], method="gem", form="skill-0", rings="count"
     )
     members = [score for score in consensus.scores if score.annotator in RING]
     assert [score.answers for score in members] == [100, 100, 100, 100, 70]
@@ -158,15 +158,15 @@ def test_copies_of_a_good_annotator_cost_no_more_than_the_mistakes_that_are_copi
     crowd, ring = independent_crowd(7, 300), ring_rows(7, 200, accuracy=0.95)
     copied = {task: label for task, member, label in ring if member == RING[0]}
     mistakes = sum(label != LABELS[task % 4] for task, label in copied.items())
-    clean = truth_share(aggregate_rows(crowd, method="gem", form="skill-0", rings=True))
-    with_copies = truth_share(aggregate_rows([*crowd, *ring], method="gem", form="skill-0", rings=True))
+    clean = truth_share(aggregate_rows(crowd, method="gem", form="skill-0", rings="count"))
+    with_copies = truth_share(aggregate_rows([*crowd, *ring], method="gem", form="skill-0", rings="count"))
     assert with_copies >= clean - mistakes / 300
 
 
 def test_the_order_of_rows_does_not_matter() -> None:
     rows = [*independent_crowd(8, 200), *ring_rows(8, 80)]
     shuffled = [rows[position] for position in np.random.default_rng(8).permutation(len(rows)).tolist()]
-    one, other = (aggregate_rows(some, method="gem", form="skill-0", rings=True) for some in (rows, shuffled))
+    one, other = (aggregate_rows(some, method="gem", form="skill-0", rings="count") for some in (rows, shuffled))
     assert one.rings
     assert one.rings == other.rings
     assert one.confidence == other.confidence
@@ -175,7 +175,7 @@ def test_the_order_of_rows_does_not_matter() -> None:
 def test_parts_add_up_with_a_ring_and_gold() -> None:
     rows = [*independent_crowd(9, 200), *ring_rows(9, 100)]
     gold = {task: LABELS[task % 4] for task in range(0, 200, 10)}
-    consensus = aggregate_rows(rows, gold=gold, rings=True)
+    consensus = aggregate_rows(rows, gold=gold, rings="count")
     assert consensus.rings
     for view in (consensus, consensus.gold_blind):
         for task in range(200):
@@ -190,9 +190,9 @@ def test_rings_are_found_in_the_lessons_and_hold_for_all_answers() -> None:
     learned = [row for row in [*crowd, *ring] if row[0] % 2 == 0 or row[0] >= 100]
     tasks, annotators, labels = zip(*learned, strict=True)
     lessons = Lessons(tasks, annotators, labels)
-    consensus = aggregate_rows([*crowd, *ring], method="gem", form="skill-0", lessons=lessons, rings=True)
+    consensus = aggregate_rows([*crowd, *ring], method="gem", form="skill-0", lessons=lessons, rings="count")
     assert [found.annotators for found in consensus.rings] == [RING]
-    alone = aggregate_rows([*crowd, *ring], method="gem", form="skill-0", lessons=lessons, rings=False)
+    alone = aggregate_rows([*crowd, *ring], method="gem", form="skill-0", lessons=lessons, rings="off")
     assert truth_share(consensus) >= truth_share(alone)
 
 
@@ -226,9 +226,9 @@ def test_new_names_change_nothing_but_the_names() -> None:
     rows = [*independent_crowd(13, 200), *ring_rows(13, 80)]
     names = sorted({annotator for _, annotator, _ in rows})
     new = dict(zip(names, np.random.default_rng(13).permutation(len(names)).tolist(), strict=True))
-    one = aggregate_rows(rows, method="gem", form="skill-0", rings=True)
+    one = aggregate_rows(rows, method="gem", form="skill-0", rings="count")
     other = aggregate_rows(
-        [(task, new[who], label) for task, who, label in rows], method="gem", form="skill-0", rings=True
+        [(task, new[who], label) for task, who, label in rows], method="gem", form="skill-0", rings="count"
     )
     assert [sorted(new[who] for who in ring.annotators) for ring in one.rings] == [
         sorted(ring.annotators) for ring in other.rings
@@ -241,7 +241,9 @@ def test_new_names_change_nothing_but_the_names() -> None:
 def test_the_evidence_is_the_same_whatever_is_gold() -> None:
     rows = [*independent_crowd(14, 200), *ring_rows(14, 80)]
     gold = {task: LABELS[task % 4] for task in range(0, 200, 5)}
-    blind, seeing = (aggregate_rows(rows, gold=some, method="gem", form="skill-0", rings=True) for some in ({}, gold))
+    blind, seeing = (
+        aggregate_rows(rows, gold=some, method="gem", form="skill-0", rings="count") for some in ({}, gold)
+    )
     assert blind.rings == seeing.rings
     assert blind.rings
 
@@ -254,9 +256,9 @@ def test_a_large_group_with_a_rule_of_its_own_is_a_second_explanation() -> None:
         for member in RING:
             follows = generator.random() < 0.95
             rows.append((task, member, LABELS[(task + 1) % 4] if follows else answer(generator, task, 0.25)))
-    consensus = aggregate_rows(rows, method="gem", form="skill-0", rings=True)
+    consensus = aggregate_rows(rows, method="gem", form="skill-0", rings="count")
     assert (consensus.rings, sum("two explanations" in warning for warning in consensus.warnings)) == ((), 1)
-    told = aggregate_rows(rows, gold={0: "a"}, method="gem", form="skill-0", rings=True)
+    told = aggregate_rows(rows, gold={0: "a"}, method="gem", form="skill-0", rings="count")
     assert not any("two explanations" in warning for warning in told.warnings)
 
 
@@ -289,7 +291,7 @@ def test_the_search_takes_no_longer_than_the_fit() -> None:
     find_rings(answers)
     searched = time.process_time() - started
     started = time.process_time()
-    aggregate(*columns, rings=False)
+    aggregate(*columns, rings="off")
     assert searched <= time.process_time() - started
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from ls_crowd_plugin.records import Annotator, LeftOut, ProjectSummary, TaskLabel
+from ls_crowd_plugin.records import Annotator, LeftOut, ProjectSummary, Ring, TaskLabel
 from ls_crowd_plugin.store import Store, results
 from ls_crowd_plugin.store.users import save_users
 from tests.support.mirrored import PROJECT, make_task, replace_tasks
@@ -15,7 +15,12 @@ from tests.support.result_records import BOX, DETAIL, FIGURES, make_annotator, m
 from tests.support.transactions import run
 
 SUMMARY = ProjectSummary(
-    tasks=4, method="gem", contrary=[7], confidence=0.9, left_out=[LeftOut("note", "TextArea", "it is not categorical")]
+    tasks=4,
+    method="gem",
+    contrary=[7],
+    confidence=0.9,
+    left_out=[LeftOut("note", "TextArea", "it is not categorical")],
+    rings=[Ring((5, 6), shared=60, same=58, alone=20, tasks=(1, 2), is_one_voice=False)],
 )
 LABELS = [
     make_label(0, 1, 0.99, difficulty=0.5, answers=5),
