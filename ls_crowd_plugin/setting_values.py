@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import ipaddress
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from .errors import UnusableInput
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -154,3 +160,14 @@ def as_typed(value: object) -> str:
 def listed(words: Sequence[str]) -> str:
     """ "a, b or c" """
     return f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def read_toml(setting: str, name: str) -> dict[str, str]:
+    """The content of a TOML file; numbers, true and lists are read as one would type them into the environment."""
+    try:
+        content = tomllib.loads(Path(name).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UnusableInput(f"{setting} {name} cannot be read ({error.strerror}).") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UnusableInput(f"{setting} {name} is not TOML ({error}).") from None
+    return {key: as_typed(value) for key, value in content.items()}

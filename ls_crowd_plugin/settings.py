@@ -7,20 +7,13 @@ can also be read from a file of its own, named by the same name with _FILE.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from . import setting_values as values
 from .errors import UnusableInput
 from .recipe import Recipe
 from .records import DECISIONS, GOLD_SOURCES, METHODS, RINGS, Json, address_shown
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 SECRET_HEADER = "X-LS-Crowd-Secret"  # noqa: S105  (the name of the header in which a webhook brings the secret)
 
@@ -335,20 +328,12 @@ def _written(setting: Setting, sources: Sequence[Mapping[str, str]]) -> tuple[st
 
 
 def _read_file(name: str) -> dict[str, str]:
-    """The settings in a TOML file; numbers, true and lists are read as one would type them into the environment."""
-    if not name:
-        return {}
-    try:
-        content = tomllib.loads(Path(name).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UnusableInput(f"LS_CROWD_CONFIG {name} cannot be read ({error.strerror}).") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UnusableInput(f"LS_CROWD_CONFIG {name} is not TOML ({error}).") from None
+    """What a file of settings says; empty without a file."""
+    content = values.read_toml(CONFIG_FILE.name, name) if name else {}
     names = [setting.name for setting in SETTINGS]
     names += [f"{setting.name}_FILE" for setting in SETTINGS if setting.secret]
-    aliases = {setting.alias for setting in SETTINGS if setting.alias}
-    unknown = sorted(content.keys() - set(names) - aliases)
+    unknown = sorted(content.keys() - set(names) - {setting.alias for setting in SETTINGS if setting.alias})
     if unknown:
         message = f"LS_CROWD_CONFIG {name} holds {unknown[0]!r}, which is not a setting; use {values.listed(names)}."
         raise UnusableInput(message)
-    return {key: values.as_typed(value) for key, value in content.items()}
+    return content
