@@ -61,7 +61,10 @@ def encode_answers(
 
 
 def encode_lessons(lessons: Lessons, answers: Answers) -> Answers:
-    """A table of other answers, with the annotators and labels of `answers` in the same order."""
+    """A table of other answers, with the annotators, questions and labels of `answers` in the same order.
+
+    Raises UnusableInput if the lessons name any that `answers` does not have.
+    """
     named = {
         question: answers.choices[start:stop]
         for question, start, stop in zip(
@@ -78,6 +81,13 @@ def encode_lessons(lessons: Lessons, answers: Answers) -> Answers:
         lessons.questions,
         answers.annotators,
     )
+    for kind, found, known in (
+        ("annotator", table.annotators, answers.annotators),
+        ("question", table.questions, answers.questions),
+    ):
+        if found != known:
+            name = next(one for one in found if one not in set(known))
+            raise UnusableInput(f"There is no {kind} {name!r} among the answers.")
     return replace(table, place=answers.place)
 
 
