@@ -58,6 +58,11 @@ class Config:
         specs += [detail.spec for control in self.regions for detail in control.details]
         return frozenset(spec.name for spec in specs if spec.ordered)
 
+    @property
+    def has_open_labels(self) -> bool:
+        """Whether there are labels that only the annotations show."""
+        return any(isinstance(control, Taxonomy) and control.open for control in self.controls)
+
     def with_observed_labels(self, results: Iterable[tuple[object, Sequence[Item]]]) -> Config:
         """Return this config with labels that only the annotations show (of taxonomies loaded from elsewhere).
 

@@ -15,6 +15,7 @@ from ..labelstudio import LabelStudio
 from ..recipe import Recipe
 from ..store import Lease, Store
 from ..store.leases import check_fence
+from .remembered import FitMemory
 
 MAX_PAUSE = 5.0  # seconds between two requests
 LARGE_PROJECT = 1000  # tasks; in a smaller one everything has its turn at once, unless the next pass is due
@@ -69,6 +70,7 @@ class PassContext:
     on_progress: OnProgress = lambda *_: None
     checkpoint: Checkpoint = _never
     is_superseded: Callable[[], bool] = lambda: False  # whether the next pass is due already
+    fits: FitMemory = field(default_factory=FitMemory)
     seconds: dict[str, float] = field(default_factory=dict)  # stage → how long it took
 
     @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
@@ -60,12 +60,15 @@ def without_answers(fingerprint: str) -> str:
     return fingerprint.partition("-")[0]
 
 
-def read_inputs(store: Store, facts: ProjectFacts, recipe: Recipe) -> Inputs:
-    """Read a project's crowd from the mirror. It is built when the transaction has ended: that can take minutes."""
+def read_inputs(store: Store, facts: ProjectFacts, recipe: Recipe, task_ids: Collection[int] | None = None) -> Inputs:
+    """Read a project's crowd from the mirror, or the part of it that answered some tasks.
+
+    It is built when the transaction has ended: that can take minutes.
+    """
     project = facts.id
     with store.data.connect() as connection:
-        tasks = mirror.read_tasks(connection, project)
-        annotations = mirror.read_annotations(connection, project)
+        tasks = mirror.read_tasks(connection, project, task_ids)
+        annotations = mirror.read_annotations(connection, project, task_ids)
         gold, reassigned = list_gold(connection, project), count_reassigned(connection, project)
         erased = read_erased_marks(connection, project)
         writers = {user for one in annotations for user in (one.annotator, one.updated_by) if user is not None}
@@ -73,6 +76,8 @@ def read_inputs(store: Store, facts: ProjectFacts, recipe: Recipe) -> Inputs:
     gold_fields = {task.id: task.gold_field for task in tasks.values() if task.gold_field is not None}
     created_at = {task.id: task.created_at for task in tasks.values()}
     trust = Trust(recipe.gold_sources, recipe.experts, facts.owner, created_at, names)
+    if task_ids is not None:
+        gold = {key: label for key, label in gold.items() if key[0] in tasks}
     crowd = build_crowd(read_config(facts.label_config), annotations, gold, gold_fields, recipe, trust)
     crowd.warnings.extend(gold_warnings(trust, annotations, erased, bool(recipe.gold_field)))
     if reassigned:

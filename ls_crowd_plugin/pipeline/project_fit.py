@@ -9,6 +9,7 @@ from functools import cached_property, partial
 
 from ..aggregation import Consensus, Lessons, Standing, aggregate, consistent_verdict
 from ..controls import NO_REGION
+from ..errors import UnusableInput
 from ..records import AnnotatorScore, ProjectSummary, label_state, rounded
 from .crowd import Crowd, Key
 from .region_groups import Unit
@@ -50,12 +51,38 @@ def fit_project(
 class ProjectFit:
     """One fit, or several over different questions, and where regions were drawn the fit of those who drew them."""
 
-    def __init__(self, fits: list[Consensus], drawn: Consensus | None = None, gold: Collection[Key] = ()) -> None:
-        self._fits, self._drawn = fits, drawn
+    def __init__(
+        self,
+        fits: list[Consensus],
+        drawn: Consensus | None = None,
+        gold: Collection[Key] = (),
+        people: ProjectFit | None = None,
+    ) -> None:
+        """`people` is the fit whose numbers people have, if not this one."""
+        self._fits, self._drawn, self._people = fits, drawn, people
         self._named = set() if drawn is None else set(drawn.labels)
         self._gold = frozenset(gold)
         self._fit_of = {row["question"]: fit for fit in fits for row in fit.tasks}
         self._crowd_labels: dict[tuple[Unit, str, bool], tuple[str, float]] = {}  # asked for several times
+
+    def vote(self, crowd: Crowd) -> ProjectFit:
+        """What the answers of a crowd say by what this fit has learned; people are as they were.
+
+        Raises UnusableInput where it has learned nothing about somebody, or about a question or label.
+        """
+        if unknown := set(crowd.questions) - self._fit_of.keys():
+            raise UnusableInput(f"There is no question {min(unknown)!r} among the answers.")
+        parts = [(fit, crowd.of_questions(self._questions_of(fit))) for fit in self._fits]
+        drawn = crowd.of_drawn_regions() if self._drawn is not None else Crowd(crowd.config)
+        return ProjectFit(
+            [_vote(fit, part) for fit, part in parts if part.units],
+            _vote(self._drawn, drawn) if self._drawn is not None and drawn.units else None,
+            crowd.gold,
+            people=self,
+        )
+
+    def _questions_of(self, fit: Consensus) -> set[str]:
+        return {question for question, own in self._fit_of.items() if own is fit}
 
     def gold_blind_label(self, unit: Unit, question: str) -> tuple[str, float]:
         """Label and confidence by what the crowd says, the same way for gold and others: nothing tells them apart."""
@@ -150,6 +177,8 @@ class ProjectFit:
     @cached_property
     def scores(self) -> dict[int, AnnotatorScore]:
         """Annotator → score; over several fits the mean, weighted by the number of answers."""
+        if self._people is not None:
+            return self._people.scores
         scores: dict[int, list[AnnotatorScore]] = defaultdict(list)
         standings: dict[int, list[Standing]] = defaultdict(list)
         for fit in self._fits:
@@ -216,6 +245,10 @@ def _aggregate(crowd: Crowd, method: str, decide: str, rings: str, on_progress: 
         # Regions exist only where somebody drew, so two thorough people would look as if one copied.
         rings="off" if crowd.groups else rings,
     )
+
+
+def _vote(fit: Consensus, crowd: Crowd) -> Consensus:
+    return fit.vote(crowd.units, crowd.annotators, crowd.labels, crowd.gold, crowd.questions)
 
 
 def _lessons(crowd: Crowd | None) -> Lessons | None:

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from ..errors import CrowdError, EndPass, LabelStudioError, LeaseLost
+from ..controls import read_config
+from ..errors import CrowdError, EndPass, LabelStudioError, LeaseLost, UnusableInput
 from ..labelstudio import ProjectFacts
 from ..labelstudio.validation import explain_rejection
 from ..records import ProjectSummary
@@ -73,16 +74,16 @@ def _run(context: PassContext) -> Outcome:
             return Outcome(Kind.UNCHANGED, report=_with_task_meta(context, report, standing))
 
     with context.timed("fit"):
-        inputs = read_inputs(context.store, facts, context.recipe)
-        if not inputs.crowd.units:
+        voted = _vote(context, facts, current, pulled.tasks) if rest_due_in else None
+        inputs, fit = voted or _fit(context, facts, current)
+        if fit is None:
             return _clear(context, facts, inputs, standing)
-        fit = _fit(context, inputs)
     with context.timed("plan"):
         rest_due_in = rest_due_in or _rest_due_in(context, facts, last, current, standing)
-        scope = Scope(pulled.tasks if rest_due_in else None, _new_answers(context, inputs))
+        scope = Scope(pulled.tasks if rest_due_in else None, 1 if voted else _new_answers(context, inputs))
         desired = _desired(context, inputs, fit, scope)
         plan, standing = plan_writes(context, facts, desired, standing, scope)
-        summary = _summary(inputs, fit)
+        summary = last.summary if voted and last is not None else _summary(inputs, fit)
     _, warning = settings_to_change(facts, context.flags.take_over, plan.version, standing.versions)
     report = _report(context, pulled, plan, summary, [*standing.warnings, warning], rest_due_in)
     if context.flags.dry_run:
@@ -133,9 +134,27 @@ def _is_done(context: PassContext, last: LastPass) -> bool:
     return not context.flags.from_scratch and (last.settled or context.flags.pace is Pace.LIVE)
 
 
-def _fit(context: PassContext, inputs: Inputs) -> ProjectFit:
+def _vote(
+    context: PassContext, facts: ProjectFacts, current: str, tasks: frozenset[int]
+) -> tuple[Inputs, ProjectFit] | None:
+    """Some tasks and what the last fit says about them, by their present answers; None if only a new fit can tell."""
+    learned = context.fits.recall(context.project, without_answers(current))
+    if learned is None or read_config(facts.label_config).has_open_labels:
+        return None
+    inputs = read_inputs(context.store, facts, context.recipe, tasks)
+    try:
+        return inputs, learned.vote(inputs.crowd)
+    except UnusableInput:  # somebody who has just begun, or a label that nobody gave before
+        return None
+
+
+def _fit(context: PassContext, facts: ProjectFacts, current: str) -> tuple[Inputs, ProjectFit | None]:
+    """All answers and the fit to them; None if there are no answers."""
+    inputs = read_inputs(context.store, facts, context.recipe)
+    if not inputs.crowd.units:
+        return inputs, None
     report = context.progress("fit")
-    return fit_project(
+    fit = fit_project(
         inputs.crowd,
         context.recipe.method,
         separate=context.recipe.separate_fits,
@@ -143,6 +162,8 @@ def _fit(context: PassContext, inputs: Inputs) -> ProjectFit:
         rings=context.recipe.rings,
         on_progress=lambda fraction: report(int(100 * fraction), 100),
     )
+    context.fits.remember(context.project, without_answers(current), len(inputs.crowd.units), fit)
+    return inputs, fit
 
 
 def _rest_due_in(

@@ -7,6 +7,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -27,6 +28,7 @@ from .memory import explain_too_large
 from .outcome import Kind, Outcome, PassReport
 from .poll import poll
 from .project_pass import OUTAGE_PAUSE, run_pass
+from .remembered import FitMemory
 from .upkeep import confirm_candidates, shorten_trail
 
 IDLE_SECONDS = 0.1  # how soon an idle worker notices that something is due
@@ -90,6 +92,7 @@ class Worker:
     _problem: str | None = None
     _just_did_duty: bool = False
     _trail_looked_at: float = -TRAIL_LOOK_SECONDS
+    _fits: FitMemory = field(default_factory=FitMemory)
     _warnings: dict[int, list[str]] = field(default_factory=dict)  # project → what was last logged
 
     def stop(self) -> None:
@@ -214,12 +217,10 @@ class Worker:
             replace(self.flags, pace=self._pace(claim)),
             checkpoint=checkpoint,
             is_superseded=checkpoint.is_superseded,
+            fits=self._fits,
         )
-        outcome = None
         try:
-            outcome = run_pass(context)
-        except MemoryError:
-            pass  # and what the pass held is freed
+            outcome = _run_within_memory(context)
         except Exception as error:
             LOG.exception(line("internal error in a pass", project=claim.project, run=run))
             return Outcome(Kind.FAILED, f"Internal error ({type(error).__name__}: {error}); see the worker's log.")
@@ -323,6 +324,15 @@ class _WorkerCheckpoint:
         """Whether a newer request is due."""
         with self._worker.store.work.connect() as connection:
             return queue.has_newer_request(connection, self._claim)
+
+
+def _run_within_memory(context: PassContext) -> Outcome | None:
+    """Run a pass, if need be without what is remembered of earlier ones; None if it needs more memory than there is."""
+    while True:
+        with suppress(MemoryError):  # and what the pass held is freed
+            return run_pass(context)
+        if not context.fits.clear():
+            return None
 
 
 def _database_problem(error: SQLAlchemyError) -> str:

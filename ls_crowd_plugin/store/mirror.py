@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import (
@@ -231,26 +231,30 @@ def drop_tasks(connection: Connection, project: int, task_ids: Iterable[int], no
     predictions.forget_tasks(connection, project, ids)
 
 
-def read_tasks(connection: Connection, project: int) -> dict[int, Task]:
+def read_tasks(connection: Connection, project: int, task_ids: Collection[int] | None = None) -> dict[int, Task]:
+    """All tasks of a project, or some."""
     query = select(*_TASK_COLUMNS).where(task_table.c.project == project)
-    return {row.id: Task(*row) for row in connection.execute(query)}
+    queries = (
+        [query] if task_ids is None else [query.where(task_table.c.id.in_(ids)) for ids in chunks(sorted(task_ids))]
+    )
+    return {row.id: Task(*row) for query in queries for row in connection.execute(query)}
 
 
-def read_annotations(connection: Connection, project: int) -> list[Annotation]:
-    """All annotations of a project, by id."""
+def read_annotations(connection: Connection, project: int, task_ids: Collection[int] | None = None) -> list[Annotation]:
+    """All annotations of a project, or those of some tasks, by id."""
+    if task_ids is not None:
+        of_tasks = _annotations(connection, project, annotation_table.c.task, sorted(task_ids))
+        return [of_tasks[key] for key in sorted(of_tasks)]
     query = select(*_ANNOTATION_COLUMNS).where(annotation_table.c.project == project).order_by(annotation_table.c.id)
     return [Annotation(*row) for row in connection.execute(query)]
 
 
 def read_texts(connection: Connection, project: int, task_ids: Sequence[int]) -> dict[int, dict[str, str]]:
     """Task → object of the label config → its text; of a long text perhaps only the beginning."""
-    texts = {}
-    query = select(*_TASK_COLUMNS).where(task_table.c.project == project)
-    for chunk in chunks(task_ids):
-        for row in connection.execute(query.where(task_table.c.id.in_(chunk))):
-            task = Task(*row)
-            texts[task.id] = {name: text for name, text in task.texts.items() if not text.startswith("data:")}
-    return texts
+    return {
+        task.id: {name: text for name, text in task.texts.items() if not text.startswith("data:")}
+        for task in read_tasks(connection, project, task_ids).values()
+    }
 
 
 def read_excerpts(connection: Connection, project: int, task_ids: Sequence[int]) -> dict[int, str]:
@@ -273,11 +277,7 @@ def _annotations(
 def _fit_facts(
     connection: Connection, project: int, task_ids: Sequence[int]
 ) -> set[tuple[int, str, int, str | None, str | None]]:
-    facts = set()
-    query = select(*_TASK_COLUMNS).where(task_table.c.project == project)
-    for chunk in chunks(task_ids):
-        facts |= {Task(*row).fit_facts for row in connection.execute(query.where(task_table.c.id.in_(chunk)))}
-    return facts
+    return {task.fit_facts for task in read_tasks(connection, project, task_ids).values()}
 
 
 def _events(before: Annotation | None, after: Annotation | None) -> Iterator[Event]:

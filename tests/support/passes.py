@@ -9,6 +9,7 @@ from ls_crowd_plugin.pipeline.context import Checkpoint, OnProgress, PassContext
 from ls_crowd_plugin.pipeline.lease import hold_project
 from ls_crowd_plugin.pipeline.outcome import Outcome, PassReport
 from ls_crowd_plugin.pipeline.project_pass import run_pass
+from ls_crowd_plugin.pipeline.remembered import FitMemory
 from ls_crowd_plugin.recipe import Recipe
 from ls_crowd_plugin.store import Lease, Store
 from tests.support.memory_studio import PROJECT, MemoryStudio
@@ -29,12 +30,24 @@ def make_context(
     on_progress: OnProgress = lambda *_: None,
     checkpoint: Checkpoint = _never,
     is_superseded: Callable[[], bool] = lambda: False,
+    fits: FitMemory | None = None,
     token: int = 1,
 ) -> PassContext:
     """The context of a pass with a lease that nobody else knows of."""
     lease = Lease(PROJECT, "test", token)
     flags = flags or RunFlags()
-    return PassContext(studio, store, PROJECT, recipe, lease, flags, on_progress, checkpoint, is_superseded)
+    return PassContext(
+        studio,
+        store,
+        PROJECT,
+        recipe,
+        lease,
+        flags,
+        on_progress,
+        checkpoint,
+        is_superseded,
+        fits=fits or FitMemory(),
+    )
 
 
 def pass_over(studio: MemoryStudio, store: Store, **options: Any) -> Outcome:
