@@ -112,22 +112,26 @@ def proxy(proxy_server: Proxy) -> Proxy:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], str]]:
-    """A real Postgres of the tests' own; makes an empty database of a name and gives its URL."""
+def postgres() -> Iterator[Callable[[str], str]]:
+    """A real Postgres of the tests' own; makes an empty database of a name and gives its URL.
+
+    Under root it runs as another user, who cannot reach a folder of pytest's: any other pytest that starts closes them.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it says where it puts its files
         from pgserver.postgres_server import get_server
 
-        server = get_server(tmp_path_factory.mktemp("postgres") / "data")
-    server.psql("ALTER SYSTEM SET fsync = off")  # it does not have to survive a power cut
-    server.psql("SELECT pg_reload_conf()")
+    with tempfile.TemporaryDirectory(prefix="postgres-") as folder:
+        server = get_server(Path(folder) / "data")
+        server.psql("ALTER SYSTEM SET fsync = off")  # it does not have to survive a power cut
+        server.psql("SELECT pg_reload_conf()")
 
-    def make(name: str) -> str:
-        server.psql(f"CREATE DATABASE {name}")
-        return str(server.get_uri(name))
+        def make(name: str) -> str:
+            server.psql(f"CREATE DATABASE {name}")
+            return str(server.get_uri(name))
 
-    yield make
-    server.cleanup()
+        yield make
+        server.cleanup()
 
 
 @pytest.fixture
