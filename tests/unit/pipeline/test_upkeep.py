@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from datetime import timedelta
 
 import pytest
@@ -36,6 +37,7 @@ def queued(store: Store) -> list[int]:
 def name_projects(store: Store, *projects: int) -> None:
     for project in projects:
         run(store.work, candidates.add, project)
+    time.sleep(0.002)  # the database's clock has milliseconds, and what was named in the present one is kept
 
 
 def let_time_pass(store: Store, duty: str) -> None:
