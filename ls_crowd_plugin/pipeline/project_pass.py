@@ -241,7 +241,7 @@ def _write(
     written = Written()
     for plans_left in reversed(range(MAX_PLANS)):
         begin_writing(context, facts, plan)
-        later = write(context, plan, facts.task_number, standing.versions, created_before=written.created)
+        later = write(context, plan, facts, standing.versions, created_before=written.created)
         written = written.followed_by(later)
         if written.error is None:
             break

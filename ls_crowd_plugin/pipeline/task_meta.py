@@ -1,8 +1,8 @@
 """Copies a prediction's metadata into `task.meta["crowd"]`, which is what Label Studio exports.
 
-This is a stage of its own after the predictions: if a task is changed while somebody submits an annotation to it, Label
-Studio writes back its counters as they were before. So only tasks that have been quiet for a while are changed, each is
-read again just before, other keys of `meta` are kept, and the counters are checked afterwards and repaired.
+This is a stage of its own after the predictions: a change of a task may spoil its counters (`counters.py`). So only
+tasks that have been quiet for a while are changed, each is read again just before, other keys of `meta` are kept, and
+the counters are checked afterwards and repaired.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import timedelta
 
 from ..errors import NotFound
 from ..labelstudio import LabelStudio, Prediction, ProjectFacts
-from ..records import Json, parse_time
+from ..records import Json
 from ..store import Store, mirror
 from ..store.predictions import read_predictions, read_task_meta, save_task_meta
 from .context import PassContext
+from .counters import COUNTERS, SKIPS_FINISH, change_time, is_quiet, repair_counters
 from .plan import META, ExistingPrediction, crowd_meta
 
 BATCH = 50  # tasks read together; a task is changed at most about ten seconds after it was read
 MAX_PROJECT_SIZE = 2000  # tasks, up to which `auto` copies
-COUNTERS = "id,is_labeled,overlap,total_annotations,cancelled_annotations,annotations,was_cancelled,completed_by"
 FIELDS = f"{COUNTERS},meta,updated_at,predictions,model_version,result,score"
 
 
@@ -51,7 +51,7 @@ class _Rules:
         return cls(
             unfinished_too=setting == "on",
             only_update=setting == "auto" and facts.task_number > MAX_PROJECT_SIZE,
-            skips_finish=facts.skip_queue == "IGNORE_SKIPPED",
+            skips_finish=facts.skip_queue == SKIPS_FINISH,
             quiet=timedelta(seconds=context.flags.quiet_seconds),
         )
 
@@ -82,7 +82,7 @@ def copy_task_meta(
         ]
         current = [task for task in tasks if has_prediction(task, ours, outdated[int(task["id"])])]
         changed = _change(studio, current, ours)
-        repaired += _repair_counters(studio, context.project, changed, rules.skips_finish)
+        repaired += repair_counters(studio, context.project, changed, rules.skips_finish)
         with context.transaction() as connection:
             for task in current:
                 save_task_meta(connection, context.project, int(task["id"]), outdated[int(task["id"])])
@@ -114,11 +114,6 @@ def has_prediction(task: Json, ours: Collection[str], wanted: str | None) -> boo
     return found == ([] if wanted is None else [wanted])
 
 
-def is_quiet(task: Json, since: datetime) -> bool:
-    """Whether nobody has annotated a task after a time."""
-    return all(_time(str(annotation["updated_at"])) <= since for annotation in task["annotations"])
-
-
 def updated_meta(task: Json, ours: Collection[str]) -> Json | None:
     """A task's `meta` with that of our prediction; None if nothing changes."""
     before = task["meta"] if isinstance(task["meta"], dict) else {}
@@ -127,24 +122,6 @@ def updated_meta(task: Json, ours: Collection[str]) -> Json | None:
         if crowd_meta(prediction.result):
             after[META] = crowd_meta(prediction.result)
     return None if after == before else after
-
-
-def corrected_counters(task: Json, skips_finish: bool) -> Json:
-    """A task's counters and whether it is finished, as they should be; empty if they are right.
-
-    They are only wrong if somebody submitted while the task was changed; otherwise Label Studio decides whether a task
-    is finished: when as many people as it requires have answered it or, where `skips_finish`, skipped it.
-    """
-    skipped = sum(bool(annotation["was_cancelled"]) for annotation in task["annotations"])
-    counters = {"total_annotations": len(task["annotations"]) - skipped, "cancelled_annotations": skipped}
-    if all(task[name] == value for name, value in counters.items()):
-        return {}
-    people = {
-        str(annotation["completed_by"])
-        for annotation in task["annotations"]
-        if skips_finish or not annotation["was_cancelled"]
-    }
-    return {**counters, "is_labeled": len(people) >= int(task["overlap"] or 1)}
 
 
 def _change(studio: LabelStudio, tasks: Sequence[Json], ours: Collection[str]) -> set[int]:
@@ -157,22 +134,6 @@ def _change(studio: LabelStudio, tasks: Sequence[Json], ours: Collection[str]) -
                 studio.change_task(int(task["id"]), {"meta": meta})
                 changed.add(int(task["id"]))
     return changed
-
-
-def _repair_counters(studio: LabelStudio, project: int, changed: set[int], skips_finish: bool) -> int:
-    """Repair counters that a simultaneous submit has left wrong, and return how many tasks had such."""
-    repaired, left = 0, changed
-    for _ in range(3):  # a repair is a change, too
-        wrong = {
-            int(task["id"]): counters
-            for task in studio.tasks(project, left, COUNTERS)
-            if (counters := corrected_counters(task, skips_finish))
-        }
-        for task, counters in wrong.items():
-            with suppress(NotFound):
-                studio.change_task(task, counters)
-        repaired, left = max(repaired, len(wrong)), set(wrong)
-    return repaired
 
 
 def _our_predictions(task: Json, ours: Collection[str]) -> list[Prediction]:
@@ -205,8 +166,4 @@ def _ready(
         for task in sorted(outdated)
         if task in tasks and (rules.unfinished_too or tasks[task].is_labeled or task in copied)
     ]
-    return len(finished), [task for task in finished if _time(last_change.get(task, "")) <= quiet_since]
-
-
-def _time(text: str) -> datetime:
-    return parse_time(text) or datetime.min.replace(tzinfo=timezone.utc)
+    return len(finished), [task for task in finished if change_time(last_change.get(task, "")) <= quiet_since]

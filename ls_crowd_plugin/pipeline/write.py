@@ -6,14 +6,19 @@ import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 
 from ..errors import EndPass, Interrupted, LabelStudioError, NotFound, Rejected
 from ..labelstudio import ProjectFacts
 from ..records import Json
 from ..store.predictions import StoredPrediction
 from .context import Pace, PassContext
+from .counters import SKIPS_FINISH, repair_counters
 from .existing import existing_predictions
 from .plan import DesiredPrediction, Plan, should_import
+from .pull import TIME_FORMAT
+
+BEFORE_IMPORT = timedelta(seconds=2)  # an annotation that was submitted this long before may still miss its counters
 
 
 @dataclass(frozen=True)
@@ -69,12 +74,14 @@ def settings_to_change(facts: ProjectFacts, take_over: bool, version: str, ours:
     return {"model_version": version, "show_collab_predictions": False}, ""
 
 
-def write(context: PassContext, plan: Plan, tasks: int, ours: Collection[str], *, created_before: int = 0) -> Written:
-    """Carry out a plan in a project with this number of tasks, where `ours` are the versions that we wrote.
+def write(
+    context: PassContext, plan: Plan, facts: ProjectFacts, ours: Collection[str], *, created_before: int = 0
+) -> Written:
+    """Carry out a plan in a project, where `ours` are the versions that we wrote.
 
     `created_before` counts what earlier plans of this pass created.
     """
-    writer = _Writer(context, plan, tasks, ours, created_before)
+    writer = _Writer(context, plan, facts, ours, created_before)
     try:
         writer.run()
     except EndPass as end:
@@ -93,10 +100,10 @@ class _Writer:
     """Carries out one plan, and counts what was done."""
 
     def __init__(
-        self, context: PassContext, plan: Plan, tasks: int, ours: Collection[str], created_before: int
+        self, context: PassContext, plan: Plan, facts: ProjectFacts, ours: Collection[str], created_before: int
     ) -> None:
         self._context, self._studio, self._plan = context, context.studio, plan
-        self._tasks, self._ours, self._created_before = tasks, ours, created_before
+        self._facts, self._ours, self._created_before = facts, ours, created_before
         self._progress = context.progress("write")
         self._touched = 0
         self._pause = 0.0  # seconds before the next request
@@ -167,7 +174,7 @@ class _Writer:
     def _create(self) -> None:
         importable = [prediction for prediction in self._plan.create if prediction.is_importable]
         imported = set()
-        if self._may_import() and should_import(len(importable), self._tasks):
+        if self._may_import() and should_import(len(importable), self._facts.task_number):
             imported = {one.task for one in importable}
         for one in self._plan.create:
             if one.task not in imported:
@@ -186,14 +193,23 @@ class _Writer:
             self._created += 1
 
     def _import(self, wanted: list[DesiredPrediction]) -> None:
-        project = self._context.project
+        project, since = self._context.project, self._studio.server_time() - BEFORE_IMPORT
         created = self._studio.import_predictions(project, [self._body(one) for one in wanted])
         self._created += created
+        self._check_counters(since)
         self._report(len(wanted))
         if created < len(wanted):
             predictions, hidden = existing_predictions(self._studio, project, {self._plan.version})
             self._dropped = frozenset(one.task for one in wanted) - {one.task for one in predictions} - hidden
         self._stored |= {one.task: one.stored(None) for one in wanted if one.task not in self._dropped}
+
+    def _check_counters(self, since: datetime) -> None:
+        """An import rewrites the counters of all tasks; repair those to which somebody submitted an annotation
+        meanwhile."""
+        pages = self._studio.listed_pages(self._context.project, since.strftime(TIME_FORMAT))
+        changed = {int(task["id"]) for page in pages for task in page}
+        skips_finish = self._facts.skip_queue == SKIPS_FINISH
+        repair_counters(self._studio, self._context.project, changed, skips_finish)
 
     def _body(self, wanted: DesiredPrediction) -> Json:
         return {

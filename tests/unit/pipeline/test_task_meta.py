@@ -10,13 +10,12 @@ import pytest
 from ls_crowd_plugin.errors import Unreachable
 from ls_crowd_plugin.pipeline import task_meta
 from ls_crowd_plugin.pipeline.context import RunFlags
+from ls_crowd_plugin.pipeline.counters import corrected_counters, is_quiet
 from ls_crowd_plugin.pipeline.outcome import Kind
 from ls_crowd_plugin.pipeline.plan import VERSION, content_digest
 from ls_crowd_plugin.pipeline.task_meta import (
     Copied,
-    corrected_counters,
     has_prediction,
-    is_quiet,
     remove_task_meta,
     updated_meta,
 )

@@ -28,7 +28,7 @@ def plan_for(studio: MemoryStudio, wanted: Sequence[DesiredPrediction], settings
 
 
 def carry_out(studio: MemoryStudio, store: Store, plan: Plan, **context: object) -> Written:
-    return write(make_context(studio, store, **context), plan, len(studio.task_rows), OURS)  # type: ignore[arg-type]
+    return write(make_context(studio, store, **context), plan, studio.project(PROJECT), OURS)  # type: ignore[arg-type]
 
 
 class TestWriting:
@@ -43,6 +43,20 @@ class TestWriting:
         studio = MemoryStudio(MANY)
         carry_out(studio, memory_store, plan_for(studio, [desired(task) for task in MANY]))
         assert studio.writes == ["import"]
+
+    def test_repairs_what_an_import_did_to_the_counters_of_a_task_that_was_answered_meanwhile(
+        self, memory_store: Store
+    ) -> None:
+        studio = MemoryStudio(MANY)
+
+        def answer_and_lose_count() -> None:
+            studio.annotate(3, 1, "good")
+            studio.task_rows[3] |= {"total_annotations": 0, "is_labeled": False}
+
+        studio.after_write[1] = answer_and_lose_count
+        carry_out(studio, memory_store, plan_for(studio, [desired(task) for task in MANY]))
+        row = studio.task_rows[3]
+        assert (row["total_annotations"], row["is_labeled"]) == (1, True)
 
     def test_creates_nested_choices_one_by_one(self, memory_store: Store) -> None:
         studio = MemoryStudio(MANY)
@@ -107,7 +121,7 @@ class TestWriting:
         studio = MemoryStudio(FEW)
         seen: list[tuple[str, int, int]] = []
         context = replace(make_context(studio, memory_store), on_progress=lambda *fact: seen.append(fact))
-        write(context, plan_for(studio, [desired(1), desired(2)]), len(FEW), OURS)
+        write(context, plan_for(studio, [desired(1), desired(2)]), studio.project(PROJECT), OURS)
         assert seen == [("write", 0, 2), ("write", 1, 2), ("write", 2, 2)]
 
 
@@ -116,11 +130,11 @@ class TestPace:
     def test_imports_only_first_predictions_while_people_may_work(self, pace: Pace, memory_store: Store) -> None:
         studio = MemoryStudio(MANY)
         context = make_context(studio, memory_store, flags=RunFlags(pace=pace))
-        write(context, plan_for(studio, [desired(task) for task in MANY]), len(MANY), set())
+        write(context, plan_for(studio, [desired(task) for task in MANY]), studio.project(PROJECT), set())
         assert studio.writes == ["import"]
         studio.prediction_rows.clear()
         studio.writes.clear()
-        write(context, plan_for(studio, [desired(task) for task in MANY]), len(MANY), OURS)
+        write(context, plan_for(studio, [desired(task) for task in MANY]), studio.project(PROJECT), OURS)
         assert studio.writes == ["create"] * len(MANY)
 
     @pytest.mark.parametrize(("pace", "pauses"), [(Pace.AT_ONCE, 0.0), (Pace.LIVE, 2.0), (Pace.SETTLE, 2.0)])
@@ -133,7 +147,7 @@ class TestPace:
         monkeypatch.setattr("ls_crowd_plugin.pipeline.write.time.monotonic", lambda: clock[0])
         monkeypatch.setattr("ls_crowd_plugin.pipeline.write.time.sleep", slept.append)
         context = make_context(studio, memory_store, flags=RunFlags(pace=pace))
-        write(context, plan_for(studio, [desired(1), desired(2)]), len(FEW), OURS)
+        write(context, plan_for(studio, [desired(1), desired(2)]), studio.project(PROJECT), OURS)
         assert slept == [0.0, pytest.approx(0.4 * pauses)]  # between the two requests
 
 

@@ -1,0 +1,74 @@
+"""A task's counters in Label Studio, which go wrong if the task is changed while somebody submits an annotation to it.
+
+A change saves the whole task as it was read, so Label Studio writes back the counters from before the submit; an import
+of predictions does so with all tasks. So tasks are changed when nobody works on them, and the counters are checked
+afterwards and repaired.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from contextlib import suppress
+from datetime import datetime, timezone
+
+from ..errors import NotFound
+from ..labelstudio import LabelStudio
+from ..records import Json, parse_time
+
+COUNTERS = "id,is_labeled,overlap,total_annotations,cancelled_annotations,annotations,was_cancelled,completed_by"
+SKIPS_FINISH = "IGNORE_SKIPPED"  # the project's `skip_queue` with which a skipped task counts as answered
+MAX_REPAIRS = 3  # in a row: a repair is a change, too
+
+
+def is_quiet(task: Json, since: datetime) -> bool:
+    """Whether nobody has annotated a task after a time."""
+    return all(change_time(str(annotation["updated_at"])) <= since for annotation in task["annotations"])
+
+
+def corrected_counters(task: Json, skips_finish: bool, *, strictly: bool = False) -> Json:
+    """A task's counters and whether it is finished, as they should be; empty if they are right.
+
+    A task is finished when as many people as it requires have answered it or, where `skips_finish`, skipped it. If the
+    counters are right and it is not so, somebody else may have decided that, unless `strictly` nobody else does.
+    """
+    skipped = sum(bool(annotation["was_cancelled"]) for annotation in task["annotations"])
+    counters = {"total_annotations": len(task["annotations"]) - skipped, "cancelled_annotations": skipped}
+    is_finished = len(counted_people(task, skips_finish)) >= int(task["overlap"] or 1)
+    are_right = all(task[name] == value for name, value in counters.items())
+    if are_right and (task["is_labeled"] == is_finished or not strictly):
+        return {}
+    return {**counters, "is_labeled": is_finished}
+
+
+def counted_people(task: Json, skips_finish: bool) -> set[str]:
+    """Whoever Label Studio counts for a task."""
+    return {
+        str(annotation["completed_by"])
+        for annotation in task["annotations"]
+        if skips_finish or not annotation["was_cancelled"]
+    }
+
+
+def repair_counters(
+    studio: LabelStudio, project: int, changed: Collection[int], skips_finish: bool, *, strictly: bool = False
+) -> int:
+    """Repair counters that a simultaneous submit has left wrong, and return how many tasks had such."""
+    repaired, left = 0, set(changed)
+    for _ in range(MAX_REPAIRS):
+        if not left:
+            break
+        wrong = {
+            int(task["id"]): counters
+            for task in studio.tasks(project, left, COUNTERS)
+            if (counters := corrected_counters(task, skips_finish, strictly=strictly))
+        }
+        for task, counters in wrong.items():
+            with suppress(NotFound):
+                studio.change_task(task, counters)
+        repaired, left = max(repaired, len(wrong)), set(wrong)
+    return repaired
+
+
+def change_time(text: str) -> datetime:
+    """A time as Label Studio writes it; the earliest of all where there is none."""
+    return parse_time(text) or datetime.min.replace(tzinfo=timezone.utc)
