@@ -12,7 +12,7 @@ from .types import Flags, Floats, Integers, Positions
 
 PIECE = 50_000  # entries that are worked on at once: what is made of them stays in the processor's cache
 LARGEST_KEY = 2**62
-KEPT_BYTES = 2**24  # freed arrays up to this size are used again
+KEPT_BYTES = 31 * 2**20  # freed arrays up to this size are used again; the C library of Linux allows at most 32 MB
 SAFE = 300.0  # exp of log scores up to this size, and sums, products and quotients of two such numbers, are in range
 
 
