@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .arrays import PIECE, group_sums
+from .arrays import PIECE, first_of_each, group_sums
 from .types import Flags, Floats, Id, Integers, Label, Positions
 
 SAMPLE_ANSWERS = 50_000  # about this many answers are enough to compare forms
@@ -89,7 +89,7 @@ class Answers:
     @cached_property
     def option_start(self) -> Positions:
         """[I] the first option of each item; every item has at least one."""
-        return np.searchsorted(self.option_item, np.arange(len(self.items)))
+        return first_of_each(self.option_item)
 
     @cached_property
     def unchosen_count(self) -> Floats:

@@ -22,6 +22,11 @@ def keep_freed_memory() -> None:
     np.empty(KEPT_BYTES, np.uint8)
 
 
+def first_of_each(values: Integers) -> Positions:
+    """Where each distinct value begins, in an array whose equal values are next to each other."""
+    return np.flatnonzero(np.append(True, values[1:] != values[:-1])[: len(values)])
+
+
 def group_sums(group: Integers | Positions, values: Floats | Flags, groups: int) -> Floats:
     """Sum the values of each group; returns [groups]."""
     return np.bincount(group, values, minlength=groups).astype(float)
