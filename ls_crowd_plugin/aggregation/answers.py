@@ -126,6 +126,8 @@ class Answers:
     @cached_property
     def annotators_per_question(self) -> Positions:
         """[Q] how many people answered each question."""
+        if len(self.questions) == 1:
+            return np.array([np.count_nonzero(self.answers_per_annotator)])
         answered = np.zeros((len(self.questions), len(self.annotators)), bool)
         answered[self.item_question[self.answer_item], self.answer_annotator] = True
         return np.asarray(answered.sum(1))
@@ -237,7 +239,9 @@ class Answers:
         if len(self.answer_item) <= 1.5 * SAMPLE_ANSWERS:
             return self
         chance = np.random.default_rng(seed).random(len(self.items))
-        gold_first = np.lexsort((chance, ~self.has_gold))
+        shuffled = np.argsort(chance)
+        is_gold = self.has_gold[shuffled]
+        gold_first = np.concatenate([shuffled[is_gold], shuffled[~is_gold]])
         running = np.cumsum(self.answers_per_item[gold_first])
         count = max(int(np.searchsorted(running, SAMPLE_ANSWERS)), 1)
         return self.subset(np.sort(gold_first[:count]))
