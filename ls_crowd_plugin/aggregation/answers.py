@@ -10,14 +10,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from .arrays import group_sums
+from .arrays import PIECE, first_of_each, group_sums
 from .types import Flags, Floats, Id, Integers, Label, Positions
 
 SAMPLE_ANSWERS = 50_000  # about this many answers are enough to compare forms
+
+
+class Block(NamedTuple):
+    """Items next to each other and their options; both are counted from the first of the block."""
+
+    items: slice  # in the table
+    options: slice  # in the table
+    option_start: Positions  # [I] the first option of each item
+    option_item: Integers  # [O]
 
 
 @dataclass(frozen=True)
@@ -78,12 +89,29 @@ class Answers:
     @cached_property
     def option_start(self) -> Positions:
         """[I] the first option of each item; every item has at least one."""
-        return np.searchsorted(self.option_item, np.arange(len(self.items)))
+        return first_of_each(self.option_item)
 
     @cached_property
     def unchosen_count(self) -> Floats:
         """[I] how many labels of the item's question are not an option of the item."""
-        return self.label_count - np.bincount(self.option_item, minlength=len(self.items))
+        return np.asarray(self.label_count - np.diff(self.option_start, append=len(self.option_item)))
+
+    @cached_property
+    def blocks(self) -> Sequence[Block]:
+        """All items in blocks of about PIECE options, to work on one after the other."""
+        count = len(self.option_item)
+        edges = np.searchsorted(self.option_start, np.arange(0, count, PIECE))
+        edges = np.unique(np.append(edges, len(self.items)))
+        firsts = np.append(self.option_start, count)[edges].tolist()
+        return [
+            Block(
+                slice(*items),
+                slice(*options),
+                self.option_start[slice(*items)] - options[0],
+                self.option_item[slice(*options)] - np.int32(items[0]),
+            )
+            for items, options in zip(pairwise(edges.tolist()), pairwise(firsts), strict=True)
+        ]
 
     @cached_property
     def answers_per_item(self) -> Positions:
@@ -98,6 +126,8 @@ class Answers:
     @cached_property
     def annotators_per_question(self) -> Positions:
         """[Q] how many people answered each question."""
+        if len(self.questions) == 1:
+            return np.array([np.count_nonzero(self.answers_per_annotator)])
         answered = np.zeros((len(self.questions), len(self.annotators)), bool)
         answered[self.item_question[self.answer_item], self.answer_annotator] = True
         return np.asarray(answered.sum(1))
@@ -209,7 +239,9 @@ class Answers:
         if len(self.answer_item) <= 1.5 * SAMPLE_ANSWERS:
             return self
         chance = np.random.default_rng(seed).random(len(self.items))
-        gold_first = np.lexsort((chance, ~self.has_gold))
+        shuffled = np.argsort(chance)
+        is_gold = self.has_gold[shuffled]
+        gold_first = np.concatenate([shuffled[is_gold], shuffled[~is_gold]])
         running = np.cumsum(self.answers_per_item[gold_first])
         count = max(int(np.searchsorted(running, SAMPLE_ANSWERS)), 1)
         return self.subset(np.sort(gold_first[:count]))

@@ -55,18 +55,21 @@ class Calibration:
 
     def _divided_in_order(self, answers: Answers, posterior: Posterior, share: Posterior) -> Floats:
         """[I] λ, or less if the full λ would let another label overtake the most probable one."""
-        item, start = answers.option_item, answers.option_start
-        top = np.maximum.reduceat(posterior.options, start)
-        is_top = posterior.options >= top[item]
-        top_share = np.maximum.reduceat(np.where(is_top, share.options, -np.inf), start)
-        behind, ahead = top[item] - posterior.options, share.options - top_share[item]
-        highest = np.where(ahead > 0, (1 - self.misled) * behind / np.maximum(behind + ahead, 1e-300), 1.0)
-        limit = np.minimum.reduceat(highest, start)
-        behind, ahead = top - posterior.unchosen, share.unchosen - top_share
-        crossing = np.maximum(np.abs(behind) + np.abs(ahead), 1e-300)
-        overtakes = (answers.unchosen_count > 0) & ((behind > 0) == (ahead > 0)) & (behind != 0)
-        limit = np.where(overtakes, np.minimum(limit, (1 - self.misled) * np.abs(behind) / crossing), limit)
-        return np.minimum(self.divided, 0.999 * limit)
+        result = np.empty(len(answers.items))
+        for items, options, start, item in answers.blocks:
+            own, own_share = posterior.options[options], share.options[options]
+            top = np.maximum.reduceat(own, start)
+            own_top = top[item]
+            top_share = np.maximum.reduceat(np.where(own >= own_top, own_share, -np.inf), start)
+            behind, ahead = own_top - own, own_share - top_share[item]
+            highest = np.where(ahead > 0, (1 - self.misled) * behind / np.maximum(behind + ahead, 1e-300), 1.0)
+            limit = np.minimum.reduceat(highest, start)
+            behind, ahead = top - posterior.unchosen[items], share.unchosen[items] - top_share
+            crossing = np.maximum(np.abs(behind) + np.abs(ahead), 1e-300)
+            overtakes = (answers.unchosen_count[items] > 0) & ((behind > 0) == (ahead > 0)) & (behind != 0)
+            limit = np.where(overtakes, np.minimum(limit, (1 - self.misled) * np.abs(behind) / crossing), limit)
+            result[items] = np.minimum(self.divided, 0.999 * limit)
+        return result
 
 
 # Without gold, by what public crowds with known truth have in common (`benchmarks/learn.py`). An average that includes

@@ -62,9 +62,7 @@ class Consensus:
     def labels(self) -> dict[Id, Label]:
         """Task → label; gold tasks have their gold label."""
         choices = self._answers.choices
-        return {
-            task: choices[choice] for task, choice in zip(self._answers.items, self._label_choice.tolist(), strict=True)
-        }
+        return dict(zip(self._answers.items, map(choices.__getitem__, self._label_choice.tolist()), strict=True))
 
     @cached_property
     def confidence(self) -> dict[Id, float]:

@@ -21,6 +21,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from .answers import Answers
+from .arrays import first_of_each
 from .fit import SAME, Posterior
 from .types import Flags, Floats, Integers, Positions
 
@@ -162,7 +163,7 @@ class Decisions:
         """[I] the most probable choice."""
         answers = self._answers
         top_options = np.flatnonzero(self._is_top)
-        first = np.searchsorted(top_options, answers.option_start)
+        first = first_of_each(answers.option_item[top_options])  # every item has one
         choice = answers.option_choice[top_options[first]].copy()
         for item in np.flatnonzero(self._is_tied | self._unchosen_is_top).tolist():
             choice[item] = self._draw_favourite(item)

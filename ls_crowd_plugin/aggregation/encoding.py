@@ -121,6 +121,8 @@ class _Choices:
     def find(self, question: Integers, label: Integers) -> Integers:
         """The choice of each (question code, label code) pair, or -1 if the question has no such label."""
         if len(self.start) == 2:  # one question
+            if len(self.keys) == self.width:  # which has all labels
+                return label
             choice_of = np.full(self.width, -1, np.int32)
             choice_of[self.keys] = np.arange(len(self.keys), dtype=np.int32)
             return choice_of[label]
@@ -291,8 +293,10 @@ def _number_by_table(item: Integers, choice: Integers, items: int, choices: int)
     number = np.empty(len(item), np.int32)
     for piece in pieces(len(item)):
         number[piece] = rank[item[piece].astype(np.int64) * choices + choice[piece]]
-    first, second = np.divmod(np.flatnonzero(present), choices)
-    return first.astype(np.int32), second.astype(np.int32), number
+    pair = np.flatnonzero(present)
+    first = pair // choices  # much faster than divmod
+    pair -= first * choices
+    return first.astype(np.int32), pair.astype(np.int32), number
 
 
 def _number_by_order(item: Integers, choice: Integers, choices: int) -> tuple[Integers, Integers, Integers]:

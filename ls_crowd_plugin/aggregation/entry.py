@@ -8,6 +8,7 @@ from dataclasses import replace
 from ..errors import UnusableInput
 from ..records import DECISIONS, METHODS, RINGS
 from .answers import Answers
+from .arrays import keep_freed_memory
 from .consensus import Consensus
 from .encoding import encode_answers, encode_lessons
 from .forms import forms_of
@@ -70,6 +71,7 @@ def aggregate(
     _check_method(method, form)
     _check_decision(decide, ordered)
     _check_rings(rings)
+    keep_freed_memory()
     answers = encode_answers(tasks, annotators, labels, gold, label_set, questions, ordered=ordered)
     progress = progress or _ignore_progress
     if lessons is None:

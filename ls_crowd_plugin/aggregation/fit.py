@@ -26,15 +26,21 @@ class Posterior(NamedTuple):
     @classmethod
     def total(cls, parts: Iterable[Posterior]) -> Posterior:
         """The sum of parts on the same table."""
-        options, unchosen = zip(*parts, strict=True)
-        return cls(np.asarray(sum(options)), np.asarray(sum(unchosen)))
+        first, *others = parts
+        total = cls(first.options.copy(), first.unchosen.copy())
+        for part in others:
+            np.add(total.options, part.options, out=total.options)
+            np.add(total.unchosen, part.unchosen, out=total.unchosen)
+        return total
 
     def times(self, weight: float) -> Posterior:
         return Posterior(weight * self.options, weight * self.unchosen)
 
     def times_per_item(self, answers: Answers, factor: Floats) -> Posterior:
         """The posterior on the table `answers`, times a factor [I] for each item."""
-        return Posterior(factor[answers.option_item] * self.options, factor * self.unchosen)
+        options = factor.take(answers.option_item)
+        options *= self.options
+        return Posterior(options, factor * self.unchosen)
 
 
 class Votes(NamedTuple):
@@ -135,14 +141,20 @@ def normalise(answers: Answers, option: Floats, unchosen: Floats) -> tuple[Float
     the item has `answers.unchosen_count` of those. Returns the probabilities of both, and [I] the log of the sum they
     were divided by.
     """
-    count, item, start = answers.unchosen_count, answers.option_item, answers.option_start
-    top: Floats = np.zeros(len(count))
-    if any(scores.min(initial=0.0) <= -SAFE or scores.max(initial=0.0) >= SAFE for scores in (option, unchosen)):
-        top = np.maximum(np.maximum.reduceat(option, start), np.where(count > 0, unchosen, -np.inf))
-    share = np.exp(option - top[item])
-    other = np.exp(np.where(count > 0, unchosen - top, -np.inf))
-    total = np.add.reduceat(share, start) + count * other
-    return share / total[item], other / total, top + np.log(total)
+    share, other, log_total = np.empty(len(option)), np.empty(len(unchosen)), np.empty(len(unchosen))
+    for items, options, start, item in answers.blocks:
+        count, own = answers.unchosen_count[items], option[options]
+        rest = np.where(count > 0, unchosen[items], -np.inf)
+        if all(scores.min(initial=0.0) > -SAFE and scores.max(initial=0.0) < SAFE for scores in (own, unchosen[items])):
+            weight, other[items], log_total[items] = np.exp(own), np.exp(rest), 0.0
+        else:
+            top = np.maximum(np.maximum.reduceat(own, start), rest)
+            weight, other[items], log_total[items] = np.exp(own - top[item]), np.exp(rest - top), top
+        total = np.add.reduceat(weight, start) + count * other[items]
+        np.divide(weight, total[item], out=share[options])
+        other[items] /= total
+        log_total[items] += np.log(total)
+    return share, other, log_total
 
 
 def gold_scores(answers: Answers) -> tuple[Floats, Floats]:
@@ -173,7 +185,9 @@ def weighted_shares(answers: Answers, weight: Floats) -> Posterior:
     extra = 0.1 * weight.mean() / answers.label_count
     votes = answers.weighted_votes(weight)
     total = np.add.reduceat(votes, answers.option_start) + extra * answers.label_count
-    return Posterior((votes + extra[answers.option_item]) / total[answers.option_item], extra / total)
+    votes += extra.take(answers.option_item)
+    votes /= total.take(answers.option_item)
+    return Posterior(votes, extra / total)
 
 
 def with_newcomers(answers: Answers, weight: Floats) -> Floats:

@@ -125,7 +125,7 @@ class PaperModel:
 
     def sum_by_annotator(self, values: Floats) -> Floats:
         """[J] sums of one value per answer [n]."""
-        return group_sums(self.given.annotator, values, len(self.answered))
+        return self.given.sum_by_annotator(values)
 
     def sum_by_item(self, values: Floats) -> Floats:
         """[I] sums of one value per answer [n]."""
@@ -133,15 +133,20 @@ class PaperModel:
 
     def log_prior(self, parameters: Parameters) -> Floats:
         """[J + 1] log prior of each annotator's parameters, and last that of the difficulties and the widths."""
-        skill, difficulty, discrimination = self.widths
+        width = self.widths[1]
+        informative = parameters.difficulty[self.answers.is_informative]
+        shared = (-0.5 * (informative / width) ** 2 - np.log(width)).sum()
+        shared -= WIDTH_PRIOR * (np.log(self.widths) + 0.5 / self.widths**2).sum()
+        return np.append(self._log_prior_by_annotator(parameters), shared)
+
+    def _log_prior_by_annotator(self, parameters: Parameters) -> Floats:
+        """[J] log prior of each annotator's parameters."""
+        skill, _, discrimination = self.widths
         own = -0.5 * (parameters.skill / skill) ** 2 - np.log(skill)
         own -= 0.5 * (parameters.log_discrimination / discrimination) ** 2 + np.log(discrimination)
         own -= 0.5 * (parameters.log_gap**2 + parameters.log_craft**2) if self.complex else 0.0
         own += np.where(parameters.adversary, ADVERSARY_LOG_ODDS - self._complexity_cost(), 0.0)
-        informative = parameters.difficulty[self.answers.is_informative]
-        shared = (-0.5 * (informative / difficulty) ** 2 - np.log(difficulty)).sum()
-        shared -= WIDTH_PRIOR * (np.log(self.widths) + 0.5 / self.widths**2).sum()
-        return np.append(own, shared)
+        return np.asarray(own)
 
     def _complexity_cost(self) -> Floats | float:
         """What θ_j and b_j cost a complex adversary: half the log of the number of answers each, as in BIC."""
@@ -158,18 +163,18 @@ class PaperModel:
         value = self._value_by_annotator(parameters, chances)
         gradient = np.zeros((4, len(self.answered)))
         rows = list(range(len(chances.slopes)))
-        gradient[rows] = self._annotator_gradient(parameters, chances, self.right, rows)
-        return value, gradient, self._difficulty_gradient(parameters, chances, self.right)
+        score = chances.score(self.right)
+        gradient[rows] = self._annotator_gradient(parameters, chances, score, rows)
+        return value, gradient, self._difficulty_gradient(parameters, chances, score)
 
     def _value_by_annotator(self, parameters: Parameters, chances: Probabilities) -> Floats:
         """[J] E[log L_c] + log prior of each annotator."""
-        return self.sum_by_annotator(chances.log_likelihood(self.right)) + self.log_prior(parameters)[:-1]
+        return self.sum_by_annotator(chances.log_likelihood(self.right)) + self._log_prior_by_annotator(parameters)
 
     def _annotator_gradient(
-        self, parameters: Parameters, chances: Probabilities, right: Floats, rows: list[int]
+        self, parameters: Parameters, chances: Probabilities, score: Floats, rows: list[int]
     ) -> Floats:
-        """[R, J] gradient of E[log L_c] + log prior in some rows of `Parameters.annotators`."""
-        score = chances.score(right)
+        """[R, J] gradient of E[log L_c] + log prior in some rows of `Parameters.annotators`, by `chances.score` [n]."""
         likelihood = np.stack([self.sum_by_annotator(score * chances.slopes[row]) for row in rows])
         return np.asarray(likelihood - (self._precision() * parameters.annotators)[rows])
 
@@ -185,9 +190,9 @@ class PaperModel:
             curvature[:, first, first] += self._precision()[row]
         return curvature
 
-    def _difficulty_gradient(self, parameters: Parameters, chances: Probabilities, right: Floats) -> Floats:
-        """[I] gradient of E[log L_c] + log prior in the difficulty."""
-        likelihood = -self.sum_by_item(chances.score(right) * chances.slopes[0])
+    def _difficulty_gradient(self, parameters: Parameters, chances: Probabilities, score: Floats) -> Floats:
+        """[I] gradient of E[log L_c] + log prior in the difficulty, by `chances.score` [n]."""
+        likelihood = -self.sum_by_item(score * chances.slopes[0])
         return np.asarray(likelihood - parameters.difficulty / self.widths[1] ** 2)
 
     def _difficulty_curvature(self, chances: Probabilities) -> Floats:
@@ -229,7 +234,7 @@ class PaperModel:
             parameters = start.with_annotators(annotators)
             chances = part.given.probabilities(parameters)
             value = part._value_by_annotator(parameters, chances)
-            gradient = part._annotator_gradient(parameters, chances, part.right, rows)
+            gradient = part._annotator_gradient(parameters, chances, chances.score(part.right), rows)
             return Points(value[who], gradient[:, who], part._annotator_curvature(chances, rows)[who])
 
         values, value = ascend_separately(evaluate, start.annotators[rows], INTENTION_STEPS, SMALL_GAIN)
@@ -258,19 +263,22 @@ class PaperModel:
 
         def evaluate(flat: Floats) -> Trial:
             parameters = unpack(flat)
-            chances, right, evidence = self._with_posterior(parameters)
+            chances, posterior, evidence = self._with_posterior(parameters)
             value = float(evidence.sum() + self.log_prior(parameters).sum())
-            return Trial(value, lambda: derive(flat, value, parameters, chances, right))
+            return Trial(value, lambda: derive(flat, value, parameters, chances, posterior))
 
-        def derive(flat: Floats, value: float, parameters: Parameters, chances: Probabilities, right: Floats) -> Point:
+        def derive(
+            flat: Floats, value: float, parameters: Parameters, chances: Probabilities, posterior: Posterior
+        ) -> Point:
+            score = chances.score(posterior.options.take(self.given.option))
             gradient = [
-                self._annotator_gradient(parameters, chances, right, rows).ravel(),
-                self._difficulty_gradient(parameters, chances, right),
+                self._annotator_gradient(parameters, chances, score, rows).ravel(),
+                self._difficulty_gradient(parameters, chances, score),
             ]
             curvature = self._annotator_curvature(chances, rows)
             rest = [self._difficulty_curvature(chances)]
             if self.tied:
-                gradient.append(self._annotator_gradient(parameters, chances, right, [1]).sum(keepdims=True)[0])
+                gradient.append(self._annotator_gradient(parameters, chances, score, [1]).sum(keepdims=True)[0])
                 rest.append(self._annotator_curvature(chances, [1]).sum(0)[0])
 
             def divide_by_curvature(vector: Floats) -> Floats:
@@ -285,11 +293,10 @@ class PaperModel:
         min_gain = 0.1 * TOLERANCE * len(self.right)
         self.parameters = unpack(ascend(evaluate, np.concatenate(parts), ASCENT_STEPS, min_gain))
 
-    def _with_posterior(self, parameters: Parameters) -> tuple[Probabilities, Floats, Floats]:
-        """E-step at some parameters: the answers' probabilities, P(answer is the true label) [n], log evidence [I]."""
+    def _with_posterior(self, parameters: Parameters) -> tuple[Probabilities, Posterior, Floats]:
+        """E-step at some parameters: the answers' probabilities, the posterior of the labels, and log evidence [I]."""
         chances = self.given.probabilities(parameters)
-        posterior, evidence = self._label_posterior(chances.log_hit - chances.log_miss, chances.log_miss)
-        return chances, posterior.options.take(self.given.option), evidence
+        return chances, *self._label_posterior(chances.log_hit - chances.log_miss, chances.log_miss)
 
     def _set_difficulties(self) -> None:
         """M2, second part: move each task by itself, and try some difficulties, because there are many summits."""
@@ -301,8 +308,9 @@ class PaperModel:
             difficulty = best.copy()
             difficulty[who] = values[0]
             parameters = replace(self.parameters, difficulty=difficulty)
-            chances, right, evidence = self._with_posterior(parameters)
-            gradient = self._difficulty_gradient(parameters, chances, right)[who]
+            chances, posterior, evidence = self._with_posterior(parameters)
+            score = chances.score(posterior.options.take(self.given.option))
+            gradient = self._difficulty_gradient(parameters, chances, score)[who]
             curvature = self._difficulty_curvature(chances)[who]
             return Points(penalised(evidence, difficulty)[who], gradient[None], curvature[:, None, None])
 

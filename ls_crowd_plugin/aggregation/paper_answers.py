@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy import sparse
 from scipy.special import expit
 
 from .answers import Answers
@@ -85,33 +86,40 @@ class Probabilities:
     def log_miss(self) -> Floats:
         return np.log(self.miss)
 
-    @cached_property
-    def _inverse(self) -> tuple[Floats, Floats]:
-        """[n], [n] 1/p and 1/(1−p), where p is `hit` and 1−p = (K−1) miss."""
-        return 1 / self.hit, 1 / (self.miss * self.others)
-
     def log_likelihood(self, right: Floats) -> Floats:
         """[n] E[log of the answer's probability]; `right` [n] is the probability that the answer is the true label."""
-        return np.asarray(self.log_miss + right * (self.log_hit - self.log_miss))
+        value = self.log_hit - self.log_miss
+        value *= right
+        value += self.log_miss
+        return np.asarray(value)
+
+    @cached_property
+    def _by_miss(self) -> Floats:
+        """[n] 1/(1−p), where p is `hit` and 1−p = (K−1) miss."""
+        product = self.miss * self.others
+        return np.divide(1, product, out=product)
 
     def score(self, right: Floats) -> Floats:
         """[n] derivative of `log_likelihood` in `hit`; miss falls by 1/(K−1) of what hit rises."""
-        by_hit, by_miss = self._inverse
-        return np.asarray(right * (by_hit + by_miss) - by_miss)
+        score = right * self.information
+        score -= self._by_miss
+        return score
 
     @cached_property
     def information(self) -> Floats:
         """[n] Fisher's information about `hit`: 1/p + 1/(1−p)."""
-        by_hit, by_miss = self._inverse
-        return by_hit + by_miss
+        information = 1 / self.hit
+        information += self._by_miss
+        return np.asarray(information)
 
 
 class AnswerModel:
-    """The answers to items with several labels, and their probabilities."""
+    """The answers to items with several labels, sorted by annotator and then by item, and their probabilities."""
 
     def __init__(self, answers: Answers, complex_adversaries: bool) -> None:
-        used = answers.is_decidable
-        self.complex = complex_adversaries
+        self.complex, self.annotators = complex_adversaries, len(answers.annotators)
+        used = np.flatnonzero(answers.is_decidable)
+        used = used[np.argsort(answers.answer_annotator[used], kind="stable")]
         # As positions, which are the fastest to index with. [n]
         self.item, self.annotator = _positions(answers.answer_item[used]), _positions(answers.answer_annotator[used])
         self.option = _positions(answers.answer_option[used])
@@ -123,20 +131,24 @@ class AnswerModel:
     def hit_and_miss(self, parameters: Parameters) -> tuple[Floats, Floats]:
         """[n] each: hit and miss of every answer."""
         distance = self._distance(parameters)
-        solves = _logistic(np.exp(parameters.log_discrimination).take(self.annotator) * distance)
-        return self._hit_and_miss(solves, self._helps(parameters, distance))
+        solves = _logistic(self._of_annotator(np.exp(parameters.log_discrimination)) * distance)
+        return self._hit_and_miss(solves, 1 - solves, self._helps(parameters, distance))
 
     def probabilities(self, parameters: Parameters) -> Probabilities:
         """Hit and miss of every answer, with derivatives."""
         distance = self._distance(parameters)
-        discrimination = np.exp(parameters.log_discrimination).take(self.annotator)
-        solves, helps = _logistic(discrimination * distance), self._helps(parameters, distance)
-        hit, miss = self._hit_and_miss(solves, helps)
+        discrimination = self._of_annotator(np.exp(parameters.log_discrimination))
+        solves = _logistic(discrimination * distance)
+        fails = 1 - solves
+        helps = self._helps(parameters, distance)
+        hit, miss = self._hit_and_miss(solves, fails, helps)
 
         def find_slopes() -> Floats:
             slopes = np.empty((4 if self.complex else 2, len(distance)))
-            slopes[0] = (helps - self.chance) * solves * (1 - solves) * discrimination
-            slopes[1] = slopes[0] * distance
+            np.subtract(helps, self.chance, out=slopes[0])
+            for factor in (solves, fails, discrimination):
+                slopes[0] *= factor
+            np.multiply(slopes[0], distance, out=slopes[1])
             if self.complex:  # t is `helps` of the adversaries; that of honest annotators is 1 and does not change
                 craft, gap = np.exp(parameters.log_craft)[self.annotator], np.exp(parameters.log_gap)[self.annotator]
                 by_threshold = solves * helps * (1 - helps) * craft
@@ -163,17 +175,35 @@ class AnswerModel:
         _, first, kind = np.unique(self.annotator * len(counts) + count, return_index=True, return_inverse=True)
         return self.subset(first), kind
 
+    def sum_by_annotator(self, values: Floats) -> Floats:
+        """[J] sums of one value per answer [n]."""
+        return np.asarray(self._own @ values).reshape(-1)
+
+    @cached_property
+    def _own(self) -> sparse.csr_array:
+        """[J, n] one if the annotator gave the answer: a product with it takes less than half as long as a bincount."""
+        n, first = len(self.annotator), np.searchsorted(self.annotator, np.arange(self.annotators + 1))
+        return sparse.csr_array((np.ones(n), np.arange(n), first), shape=(self.annotators, n))
+
     def subset(self, answers: Positions) -> AnswerModel:
-        """Some of the answers."""
+        """Some of the answers, by ascending positions."""
         part = copy(self)
         part.item, part.annotator, part.option = self.item[answers], self.annotator[answers], self.option[answers]
         part.labels, part.chance, part.others = self.labels[answers], self.chance[answers], self.others[answers]
         part._honest = None
+        for cached in ("_own", "_kinds"):
+            part.__dict__.pop(cached, None)
         return part
 
     def _distance(self, parameters: Parameters) -> Floats:
         """[n] d_j − D_i"""
-        return np.asarray(parameters.skill.take(self.annotator) - parameters.difficulty.take(self.item))
+        distance = self._of_annotator(parameters.skill)
+        distance -= parameters.difficulty.take(self.item)
+        return distance
+
+    def _of_annotator(self, values: Floats) -> Floats:
+        """[n] the value [J] of each answer's annotator."""
+        return np.repeat(values, np.diff(self._own.indptr))  # three times as fast as take
 
     def _helps(self, parameters: Parameters, distance: Floats) -> Floats:
         """[n] the probability that somebody who can solve the task gives the right label: 1 if honest, else 0 or t."""
@@ -185,10 +215,16 @@ class AnswerModel:
         craft, gap = np.exp(parameters.log_craft)[self.annotator], np.exp(parameters.log_gap)[self.annotator]
         return np.where(honest > 0, 1.0, expit(craft * (distance - gap)))
 
-    def _hit_and_miss(self, solves: Floats, helps: Floats) -> tuple[Floats, Floats]:
-        guess = (1 - solves) * self.chance + MIN_PROBABILITY
-        right = helps * solves
-        return guess + right, guess + (solves - right) / self.others
+    def _hit_and_miss(self, solves: Floats, fails: Floats, helps: Floats) -> tuple[Floats, Floats]:
+        """[n], [n] by the probabilities that the annotator can solve the task or not; `helps` as from `_helps`."""
+        guess = fails * self.chance
+        guess += MIN_PROBABILITY
+        hit = helps * solves
+        miss = solves - hit
+        miss /= self.others
+        hit += guess
+        miss += guess
+        return hit, miss
 
 
 def _positions(values: Integers) -> Positions:
@@ -197,4 +233,8 @@ def _positions(values: Integers) -> Positions:
 
 def _logistic(values: Floats) -> Floats:
     """1 / (1 + exp(−x)); scipy's function takes five times as long."""
-    return np.asarray(1 / (1 + np.exp(np.minimum(-values, MAX_EXPONENT))))
+    result = np.negative(values)
+    np.minimum(result, MAX_EXPONENT, out=result)
+    np.exp(result, out=result)
+    result += 1
+    return np.asarray(np.divide(1, result, out=result))

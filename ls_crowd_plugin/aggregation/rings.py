@@ -74,7 +74,7 @@ class Voices:
     @cached_property
     def table(self) -> Answers:
         """The answers in which every ring is one annotator, its speaker; the other members have none."""
-        return one_voice(self.answers, self.speaker)
+        return one_voice(self.answers, self.speaker) if self.groups else self.answers
 
     @property
     def warnings(self) -> tuple[str, ...]:

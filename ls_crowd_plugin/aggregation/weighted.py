@@ -95,9 +95,11 @@ class NegModel:
 
     def __init__(self, answers: Answers, printed: bool) -> None:
         self.answers = answers
-        labels = answers.label_count[answers.option_item]  # [O] K_i
-        self.decides = np.where(labels > 1, 1.0, 0.0)  # [O] zero where there is one label
-        self.against = self.decides / np.maximum(labels - 1, 1.0)  # [O] 1 / (K_i − 1), or zero
+        decides = np.where(answers.label_count > 1, 1.0, 0.0)  # [I]
+        against = decides / np.maximum(answers.label_count - 1, 1.0)  # [I]
+        self.decides = decides.take(answers.option_item)  # [O] zero where there is one label
+        self.against = against.take(answers.option_item)  # [O] 1 / (K_i − 1), or zero
+        self.difference = self.decides + self.against  # [O] what an answer gains if it is the label
         answered = answers.sum_by_annotator(self.decides)
         self.all_against = answers.sum_by_annotator(self.against)  # [J]
         self.energy = np.ones(len(answered)) if printed else np.maximum(answered, 1.0)  # [J] cost of a squared weight
@@ -126,7 +128,7 @@ class NegModel:
 
     def _gain(self) -> Floats:
         """[J] b_j"""
-        return self.answers.sum_by_annotator(self.winner * (self.decides + self.against)) - self.all_against
+        return self.answers.sum_by_annotator(self.winner * self.difference) - self.all_against
 
     def _best_weights(self, gain: Floats) -> Floats:
         """[J] the weights that maximise sum_j w_j gain_j under the bound on their energy."""
@@ -189,12 +191,15 @@ def best_labels(answers: Answers, score: Floats) -> Floats:
 
     A label that nobody chose scores 0, so if all options score less, none of them wins. Gold items keep their gold.
     """
-    top = np.maximum.reduceat(score, answers.option_start)
-    tolerance = 1e-9 * (1 + np.abs(top))
-    beaten = (top < -tolerance) & (answers.unchosen_count > 0)
-    best = (score >= (top - tolerance)[answers.option_item]).astype(float)
-    winner: Floats = best / group_sums(answers.option_item, best, len(top))[answers.option_item]
-    winner[(beaten | answers.has_gold)[answers.option_item]] = 0.0
+    winner = np.empty(len(score))
+    for items, options, start, item in answers.blocks:
+        top = np.maximum.reduceat(score[options], start)
+        tolerance = 1e-9 * (1 + np.abs(top))
+        best = (score[options] >= (top - tolerance)[item]).astype(float)
+        share = 1 / group_sums(item, best, len(top))
+        share[(top < -tolerance) & (answers.unchosen_count[items] > 0)] = 0.0
+        share[answers.has_gold[items]] = 0.0
+        np.multiply(best, share[item], out=winner[options])
     winner[answers.gold_option[answers.has_gold]] = 1.0
     return winner
 

@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 
 from ls_crowd_plugin.aggregation import answers as answers_module
 from ls_crowd_plugin.aggregation.answers import Answers
+from ls_crowd_plugin.aggregation.calibration import DEFAULT_CALIBRATION
+from ls_crowd_plugin.aggregation.fit import Posterior, normalise
+from ls_crowd_plugin.aggregation.weighted import best_labels
 from ls_crowd_plugin.demo.crowds import large_crowd
 from tests.support.crowds import answer_labels, answer_tables, encode_crowd, encode_rows, gold_labels, possible_labels
 from tests.support.examples import examples
@@ -128,3 +131,27 @@ def test_a_sample_holds_all_gold_and_about_as_many_answers_as_asked_for(monkeypa
     assert len(sample.answer_item) == 490  # the fiftieth task would reach the limit
     assert gold_labels(sample) == gold_labels(answers)
     assert sample.items == answers.sample(0).items != answers.sample(1).items
+
+
+@settings(max_examples=examples(30))
+@given(answer_tables(), st.integers(1, 8))
+def test_blocks_hold_all_items_once_and_change_no_result(answers: Answers, piece: int) -> None:
+    whole, divided = replace(answers), replace(answers)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(answers_module, "PIECE", piece)
+        blocks = divided.blocks
+    items, options = np.arange(len(answers.items)), np.arange(len(answers.option_item))
+    assert [item for block in blocks for item in items[block.items]] == items.tolist()
+    assert [option for block in blocks for option in options[block.options]] == options.tolist()
+    for block in blocks:
+        assert (block.option_item + block.items.start).tolist() == answers.option_item[block.options].tolist()
+        assert (block.option_start + block.options.start).tolist() == answers.option_start[block.items].tolist()
+    assert len(whole.blocks) == 1
+    weight = np.random.default_rng(piece).normal(size=len(answers.annotators))
+    results = []
+    for table in (whole, divided):
+        option, unchosen = table.weighted_votes(400 * weight), np.zeros(len(table.items))
+        share, others, log_total = normalise(table, option, unchosen)
+        calibrated = DEFAULT_CALIBRATION.apply(table, Posterior(share, others), np.abs(weight))
+        results.append(np.concatenate([share, others, log_total, *calibrated, best_labels(table, option)]))
+    assert results[1] == pytest.approx(results[0], rel=1e-12, abs=1e-12)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ls_crowd_plugin.aggregation import arrays
-from ls_crowd_plugin.aggregation.arrays import group_sums, log_sum_exp, order_by
+from ls_crowd_plugin.aggregation.arrays import first_of_each, group_sums, log_sum_exp, order_by
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3)), max_size=40), st.booleans())
@@ -26,6 +26,11 @@ def test_the_order_is_the_stable_order_by_both_keys(pairs: list[tuple[int, int]]
 
 def test_values_are_summed_by_group() -> None:
     assert group_sums(np.array([1, 0, 1]), np.array([0.5, 2.0, 1.0]), 3).tolist() == [2.0, 1.5, 0.0]
+
+
+def test_the_first_of_each_value_is_found() -> None:
+    assert first_of_each(np.array([0, 0, 1, 2, 2, 2], np.int32)).tolist() == [0, 2, 3]
+    assert first_of_each(np.empty(0, np.int32)).tolist() == []
 
 
 def test_sums_of_exponentials_do_not_overflow() -> None:

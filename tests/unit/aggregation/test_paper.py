@@ -82,8 +82,9 @@ def test_hit_and_miss_are_as_in_the_paper(kind: str) -> None:
     adversary, complex_ = KINDS[kind]
     answers = mixed_crowd(0)
     parameters = random_parameters(answers, 1, adversary)
-    log_hit, log_miss = PaperModel(answers, complex_adversaries=complex_).log_hit_and_miss(parameters)
-    for row, (item, annotator) in enumerate(zip(answers.answer_item, answers.answer_annotator, strict=True)):
+    model = PaperModel(answers, complex_adversaries=complex_)
+    log_hit, log_miss = model.log_hit_and_miss(parameters)
+    for row, (item, annotator) in enumerate(zip(model.given.item, model.given.annotator, strict=True)):
         expected = hit_and_miss(parameters, complex_, annotator, item, int(answers.label_count[item]))
         assert (exp(log_hit[row]), exp(log_miss[row])) == pytest.approx(expected, abs=2 * MIN_PROBABILITY)
 
