@@ -23,6 +23,8 @@ from functools import cached_property
 from itertools import product
 
 import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from ..records import Ring
 from .answers import Answers
@@ -67,14 +69,14 @@ class Voices:
         return cls(answers, groups, rings, search.has_second and not answers.has_gold.any())
 
     @cached_property
-    def speaker(self) -> Positions:
-        """[J] for each annotator the position of the one who speaks for the ring, or the annotator's own."""
+    def voice(self) -> Positions:
+        """[J] the position in `table` of the voice of each annotator."""
         return _voice_of(len(self.answers.annotators), self.groups)
 
     @cached_property
     def table(self) -> Answers:
-        """The answers in which every ring is one annotator, its speaker; the other members have none."""
-        return one_voice(self.answers, self.speaker)
+        """The answers in which every ring is one annotator, with the name of its first member."""
+        return one_voice(self.answers, self.voice)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -111,7 +113,7 @@ def find_rings(answers: Answers) -> RingSearch:
         voice = _voice_of(len(part.annotators), groups)
         background = Background(part, voice)
         labels.append(background.labels)
-        before, groups = groups, _grow(_test(background, candidates, price), price, first)
+        before, groups = groups, _grow(_test(background, candidates, price), len(voice), price, first)
         if groups == before:
             break
     else:  # where rounds contradict each other, only what two of them say counts
@@ -172,33 +174,24 @@ def _agreement_of(answers: Answers, people: Flags) -> float:
     return float((agreeing.sum() - by_chance) / max(pairs.sum() - by_chance, 1.0))
 
 
-def _grow(links: Links, price: float, first: float) -> tuple[Members, ...]:
-    """The rings whose score is positive; their trees have the links with the most evidence (Kruskal's algorithm)."""
-    root: dict[int, int] = {}
-
-    def find(person: int) -> int:
-        while root.setdefault(person, person) != person:
-            person = root[person]
-        return person
-
-    score: dict[int, float] = {}
-    members: dict[int, set[int]] = {}
-    for (a, b), link in sorted(links.items(), key=lambda entry: -entry[1].ratio):
-        one, other = find(a), find(b)
-        if one != other:
-            root[other] = one
-            members[one] = members.get(one, {one}) | members.pop(other, {other})
-            score[one] = score.get(one, -first) + score.pop(other, -first) + first + link.ratio - price
-    found = [tuple(sorted(members[one])) for one, total in score.items() if total > 0]
-    return tuple(sorted(found))
+def _grow(links: Links, people: int, price: float, first: float) -> tuple[Members, ...]:
+    """The rings whose score is positive; their trees have the links with the most evidence."""
+    ratio = np.array([link.ratio for link in links.values()])
+    ends = np.array(list(links), np.int32).reshape(-1, 2).T
+    tree = minimum_spanning_tree(sparse.csr_array((-ratio, (ends[0], ends[1])), shape=(people, people)))
+    group = connected_components(tree, directed=False)[1]
+    link = tree.tocoo()
+    score = np.bincount(group[link.row], -link.data - price, minlength=people) - first
+    members = [np.flatnonzero(group == ring) for ring in np.flatnonzero(score > 0)]
+    return tuple(sorted(tuple(ring.tolist()) for ring in members))
 
 
 def _voice_of(people: int, groups: Collection[Members]) -> Positions:
-    """[J] the first member of everybody's group, or the person alone."""
-    voice = np.arange(people)
+    """[J] the number of everybody's voice, in the order of the first members: people of a group have the same."""
+    first = np.arange(people)
     for members in groups:
-        voice[list(members)] = members[0]
-    return voice
+        first[list(members)] = members[0]
+    return np.asarray(np.unique(first, return_inverse=True)[1])
 
 
 def _items_of(answers: Answers, candidates: Candidates) -> Answers:
