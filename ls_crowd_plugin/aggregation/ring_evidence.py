@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .answers import Answers
+from .arrays import order_by
 from .calibration import POOL_CALIBRATION
 from .habit_tables import QuestionTables
 from .habits import HabitsModel
@@ -275,7 +276,7 @@ def one_voice(answers: Answers, voice: Positions) -> Answers:
     is_first = np.append(True, np.diff(key[order]) > 0)
     keep[rows[order[is_first]]] = True
     item, annotator = answers.answer_item[keep], who[keep].astype(np.int32)
-    in_order = np.lexsort((annotator, item))
+    in_order = order_by(item, annotator, len(first))
     merged = replace(
         answers,
         annotators=[answers.annotators[person] for person in first.tolist()],

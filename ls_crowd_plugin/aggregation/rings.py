@@ -37,7 +37,7 @@ ALIKE = 0.15  # spread of κ in a clique: copies at 95% have about .95 with the 
 PROMISING = 0.25  # a test whose first rounds do not come to this share of the evidence needed is given up
 SECOND_SHARE = 1 / 3  # of labels that differ; real crowds had at most 18%, and with a large false rule at least 50%
 MAX_ROUNDS = 4  # of tests; each is told who is one voice by the one before
-MAX_ANSWERS = 100_000  # that the tests learn from
+MAX_ANSWERS = 50_000  # that the tests learn from
 MAX_TABLE = 3e6  # numbers in the tables of the tests; crowds that need more are not tested
 MAX_EXAMPLES = 20  # tasks that are named as evidence
 TELLING = 0.1  # mean κ of people; those who agree less cannot tell what is right
@@ -240,7 +240,7 @@ def _describe(answers: Answers, members: Members) -> Ring:
     option = np.flatnonzero(named & (answers.votes == votes) & others[answers.option_item])
     alone = np.zeros(len(answers.items), bool)
     alone[answers.option_item[option]] = True
-    tasks = [item[0] if answers.has_questions else item for item in answers.items]
+    tasks = [task for task, _ in answers.items] if answers.has_questions else answers.items
     differing = {tasks[item] for item in np.flatnonzero(shared & ~same).tolist()}
     together = dict.fromkeys(tasks[item] for item in np.flatnonzero(shared).tolist())
     against = [t for t in dict.fromkeys(tasks[item] for item in np.flatnonzero(alone).tolist()) if t not in differing]
