@@ -7,7 +7,7 @@ Agreement beyond chance of two people, over the items that both answered:
 where f_k is the share of label k among the crowd's answers to the question. Whoever copies half of the answers has a κ
 of at least one half. If answers depend on the truth alone, κ_ab = s_a · s_b, so those who agree with a less than b does
 tell s_a: their mean κ with a is s_a · s, where s² is the crowd's median κ, which a ring hardly moves. What exceeds this
-product is suspect. That is no proof, because some tasks are harder than others; `ring_evidence` tests the pairs found
+product is suspect, but no proof, because some tasks are harder than others; `ring_evidence` tests the pairs found
 here.
 """
 
@@ -29,7 +29,7 @@ CLEAR = 2.0  # standard errors by which agreement must exceed what is expected
 LEAST_KAPPA = 0.05  # of a crowd; one that agrees less than this tells nothing about its people
 SLACK = 0.1  # people whose κ is lower by less than this agree about as much
 PARTNERS = 3  # with whom a person is tested; a ring is connected by far fewer pairs than it has
-MAX_PAIRS = 20_000  # suspect pairs that are looked at, the most suspect first
+MAX_PAIRS = 20_000  # suspect pairs that are looked at, those who surely agree most first
 MAX_PRODUCT = 2e7  # (answer, answer) pairs on the same item that are compared; more items than that are sampled
 PAIR_EFFORT = 200  # the effort of a test, in answers, besides the items that are shared
 MAX_EFFORT = 80_000  # of all tests
@@ -59,7 +59,7 @@ class Agreement:
 class Candidates:
     """The pairs whose agreement is suspect."""
 
-    kappa: dict[tuple[int, int], float]  # of all of them, the most suspect first
+    kappa: dict[tuple[int, int], float]  # of all of them, those who surely agree most first
     tested: list[tuple[int, int]]  # those worth a test: each person with a few others
     people: int  # how many share MIN_SHARED tasks with somebody
 
@@ -72,12 +72,11 @@ def find_candidates(answers: Answers) -> Candidates:
     enough = agreement.part(agreement.shared >= MIN_SHARED)
     people = len(np.unique(enough.first))
     expected = _expected(agreement, enough)
-    excess = (enough.kappa - expected) / enough.error  # in standard errors
     # Of two people, one of whom copies the share c, κ = c + (1 − c) · s_a · s_b.
-    most_copied = (enough.kappa + CLEAR * enough.error - expected) / (1 - expected)
-    is_suspect = (enough.first < enough.second) & (most_copied >= COPIED) & (excess >= CLEAR)
-    suspect = np.flatnonzero(is_suspect)
-    order = suspect[np.argsort(-excess[suspect], kind="stable")][:MAX_PAIRS]
+    least, most = (enough.kappa + sign * CLEAR * enough.error for sign in (-1, 1))
+    is_suspect = (least >= expected) & (most - expected >= COPIED * (1 - expected))
+    suspect = np.flatnonzero(is_suspect & (enough.first < enough.second))
+    order = suspect[np.argsort(-least[suspect], kind="stable")][:MAX_PAIRS]
     pairs = list(zip(enough.first[order].tolist(), enough.second[order].tolist(), strict=True))
     tested = _strongest(pairs)
     effort = np.cumsum(np.minimum(enough.shared[order[tested]], MAX_ITEMS) + PAIR_EFFORT)

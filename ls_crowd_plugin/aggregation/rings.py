@@ -30,7 +30,7 @@ from ..records import Ring
 from .answers import Answers
 from .ring_candidates import MIN_COMPARED, MIN_SHARED, Candidates, chance_of_agreement, find_candidates
 from .ring_evidence import Background, PairEvidence, one_voice
-from .types import Flags, Positions
+from .types import Floats, Positions
 
 COPIES = 0.01  # probability that somebody copies; honest pairs of real crowds need it this small to be left alone
 ALIKE = 0.15  # spread of κ in a clique: copies at 95% have about .95 with the original, .9 with each other, and noise
@@ -40,7 +40,7 @@ MAX_ROUNDS = 4  # of tests; each is told who is one voice by the one before
 MAX_ANSWERS = 50_000  # that the tests learn from
 MAX_TABLE = 3e6  # numbers in the tables of the tests; crowds that need more are not tested
 MAX_EXAMPLES = 20  # tasks that are named as evidence
-TELLING = 0.1  # mean κ of people; those who agree less cannot tell what is right
+TELLING = 0.1  # κ of a crowd; people who agree less cannot tell what is right
 
 SECOND_EXPLANATION = (
     "The answers have two explanations: a group of people who agree with each other is right and most others are wrong,"
@@ -129,7 +129,7 @@ def _test(background: Background, candidates: Candidates, price: float) -> Links
 
 
 def _cliques(kappa: Mapping[tuple[int, int], float]) -> tuple[Members, ...]:
-    """Groups of whom all pairs are suspect and agree about as much; made from the most suspect pairs first."""
+    """Groups of whom all pairs are suspect and agree about as much; made from the pairs that agree most first."""
     group: dict[int, set[int]] = {}
     highest: dict[int, float] = {}  # κ in each person's group
     for (a, b), own in kappa.items():
@@ -147,31 +147,30 @@ def _cliques(kappa: Mapping[tuple[int, int], float]) -> tuple[Members, ...]:
 
 
 def _outnumbered(answers: Answers, groups: Collection[Members]) -> tuple[Members, ...]:
-    """The groups that have no more members than there are people outside the groups, if those agree with each other.
+    """The groups that have no more members than there are people outside the groups, and of whom all others, every
+    other group with one voice, agree with each other.
 
     A group that is the majority is more likely the crowd than a ring, and people who only guess cannot tell them apart.
     """
-    active = answers.comparable_per_annotator >= MIN_COMPARED
+    person = np.minimum(answers.comparable_per_annotator / MIN_COMPARED, 1)  # [J] one, or less who gave few answers
     kept = sorted(groups, key=lambda members: (len(members), members))
-    outside = active.copy()
     while kept:
-        outside = active.copy()
-        outside[[member for members in kept for member in members]] = False
-        if len(kept[-1]) <= outside.sum():
+        in_groups = [member for members in kept for member in members]
+        if len(kept[-1]) <= person.sum() - person[in_groups].sum():
             break
         kept.pop()
-    return tuple(sorted(kept)) if _agreement_of(answers, outside) > TELLING else ()
+    voice = _voice_of(len(person), kept)
+    agreement = _agreement_of_others(one_voice(answers, voice))
+    return tuple(sorted(members for members in kept if agreement[voice[members[0]]] > TELLING))
 
 
-def _agreement_of(answers: Answers, people: Flags) -> float:
-    """κ of pairs of answers of these people [J] to the same item."""
-    own = people[answers.answer_annotator]
-    votes = np.bincount(answers.answer_option[own], minlength=len(answers.option_item)).astype(float)
-    count = np.add.reduceat(votes, answers.option_start)
-    pairs = count * (count - 1)
-    agreeing = np.add.reduceat(votes * (votes - 1), answers.option_start)
-    by_chance = float(pairs @ chance_of_agreement(answers))
-    return float((agreeing.sum() - by_chance) / max(pairs.sum() - by_chance, 1.0))
+def _agreement_of_others(answers: Answers) -> Floats:
+    """[J] κ of pairs of answers to the same item, of everybody but one annotator."""
+    compared = (answers.answers_per_item - 1).astype(float)[answers.option_item]  # [O] with how many answers
+    by_chance = compared * chance_of_agreement(answers)[answers.option_item]
+    own = [answers.sum_by_annotator(value) for value in (answers.votes - 1, by_chance, compared)]
+    equal, expected, pairs = (values.sum() - 2 * values for values in own)
+    return np.asarray((equal - expected) / np.maximum(pairs - expected, 1.0))
 
 
 def _grow(links: Links, people: int, price: float, first: float) -> tuple[Members, ...]:
