@@ -97,7 +97,8 @@ def find_rings(answers: Answers) -> RingSearch:
     The first round takes the word of no suspect group, so that a ring cannot vouch for itself, as far as there are
     enough others who know something. The later rounds let everybody speak who was in no ring the time before, so that
     honest people vouch for each other. If that changes many labels, a large group follows a rule of its own, and nobody
-    can say which labels are right: then there is a second explanation, and nobody is taken for a ring.
+    can say which labels are right: then there is a second explanation, and nobody is taken for a ring. Nor is a group
+    that is the majority, or that only other suspects could judge.
     """
     answers = answers.with_gold(np.full(len(answers.items), -1, np.int32))
     candidates = find_candidates(answers)
@@ -108,7 +109,8 @@ def find_rings(answers: Answers) -> RingSearch:
         return RingSearch()
     price = float(np.log(candidates.people / COPIES))
     first = float(np.log(candidates.people))
-    groups, labels = _outnumbered(answers, _cliques(candidates.kappa)), []
+    suspects = _minorities(answers, _cliques(candidates.kappa))
+    groups, labels = _judged(answers, suspects, suspects), []
     for _ in range(MAX_ROUNDS):
         voice = _voice_of(len(part.annotators), groups)
         background = Background(part, voice)
@@ -119,7 +121,8 @@ def find_rings(answers: Answers) -> RingSearch:
     else:  # where rounds contradict each other, only what two of them say counts
         groups = tuple(members for members in groups if members in before)
     has_second = bool((labels[0] != labels[-1]).mean() > SECOND_SHARE)
-    return RingSearch(() if has_second else groups, has_second)
+    rings = _judged(answers, _minorities(answers, groups), suspects)
+    return RingSearch(() if has_second else rings, has_second)
 
 
 def _test(background: Background, candidates: Candidates, price: float) -> Links:
@@ -146,22 +149,28 @@ def _cliques(kappa: Mapping[tuple[int, int], float]) -> tuple[Members, ...]:
     return tuple(tuple(sorted(distinct[first])) for first in sorted(distinct))
 
 
-def _outnumbered(answers: Answers, groups: Collection[Members]) -> tuple[Members, ...]:
-    """The groups that have no more members than there are people outside the groups, and of whom all others, every
-    other group with one voice, agree with each other.
+def _minorities(answers: Answers, groups: Collection[Members]) -> tuple[Members, ...]:
+    """The groups that have no more members than there are people outside these groups.
 
-    A group that is the majority is more likely the crowd than a ring, and people who only guess cannot tell them apart.
+    A group that is the majority is more likely the crowd than a ring.
     """
     person = np.minimum(answers.comparable_per_annotator / MIN_COMPARED, 1)  # [J] one, or less who gave few answers
     kept = sorted(groups, key=lambda members: (len(members), members))
-    while kept:
-        in_groups = [member for members in kept for member in members]
-        if len(kept[-1]) <= person.sum() - person[in_groups].sum():
-            break
+    while kept and len(kept[-1]) > person.sum() - sum(person[list(members)].sum() for members in kept):
         kept.pop()
-    voice = _voice_of(len(person), kept)
+    return tuple(sorted(kept))
+
+
+def _judged(answers: Answers, groups: Collection[Members], suspects: Collection[Members]) -> tuple[Members, ...]:
+    """The groups of whom all others agree with each other, if other groups and suspects have one voice each.
+
+    People who only guess cannot tell a ring from the few who know something.
+    """
+    members = {person for group in groups for person in group}
+    others = [group for group in suspects if members.isdisjoint(group)]
+    voice = _voice_of(len(answers.annotators), [*groups, *others])
     agreement = _agreement_of_others(one_voice(answers, voice))
-    return tuple(sorted(members for members in kept if agreement[voice[members[0]]] > TELLING))
+    return tuple(group for group in groups if agreement[voice[group[0]]] > TELLING)
 
 
 def _agreement_of_others(answers: Answers) -> Floats:
