@@ -29,13 +29,14 @@ from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from ..records import Ring
 from .answers import Answers
 from .ring_candidates import MIN_COMPARED, MIN_SHARED, Candidates, chance_of_agreement, find_candidates
-from .ring_evidence import Background, PairEvidence, one_voice
+from .ring_evidence import Background, one_voice
 from .types import Floats, Positions
 
 COPIES = 0.01  # probability that somebody copies; honest pairs of real crowds need it this small to be left alone
 ALIKE = 0.15  # spread of κ in a clique: copies at 95% have about .95 with the original, .9 with each other, and noise
 PROMISING = 0.25  # a test whose first rounds do not come to this share of the evidence needed is given up
 SECOND_SHARE = 1 / 3  # of labels that differ; real crowds had at most 18%, and with a large false rule at least 50%
+BATCH = 20  # tests between two looks at which rings are proven
 MAX_ROUNDS = 4  # of tests; each is told who is one voice by the one before
 MAX_ANSWERS = 50_000  # that the tests learn from
 MAX_TABLE = 3e6  # numbers in the tables of the tests; crowds that need more are not tested
@@ -47,7 +48,6 @@ SECOND_EXPLANATION = (
     " or the other way round. Gold for a few tasks on which they differ would tell."
 )
 
-Links = Mapping[tuple[int, int], PairEvidence]  # pairs of annotators
 Members = tuple[int, ...]  # positions in `Answers.annotators`, ascending
 
 
@@ -107,15 +107,13 @@ def find_rings(answers: Answers) -> RingSearch:
     part = _items_of(answers, candidates)
     if _table_size(part) > MAX_TABLE:
         return RingSearch()
-    price = float(np.log(candidates.people / COPIES))
-    first = float(np.log(candidates.people))
     suspects = _minorities(answers, _cliques(candidates.kappa))
     groups, labels = _judged(answers, suspects, suspects), []
     for _ in range(MAX_ROUNDS):
         voice = _voice_of(len(part.annotators), groups)
         background = Background(part, voice)
         labels.append(background.labels)
-        before, groups = groups, _grow(_test(background, candidates, price), len(voice), price, first)
+        before, groups = groups, _test(background, candidates, len(voice))
         if groups == before:
             break
     else:  # where rounds contradict each other, only what two of them say counts
@@ -125,10 +123,20 @@ def find_rings(answers: Answers) -> RingSearch:
     return RingSearch(() if has_second else rings, has_second)
 
 
-def _test(background: Background, candidates: Candidates, price: float) -> Links:
-    """The pairs with enough evidence for a link."""
-    links = {(a, b): background.test(a, b, price * PROMISING) for a, b in candidates.tested}
-    return {pair: link for pair, link in links.items() if link.ratio > price and link.shared >= MIN_SHARED}
+def _test(background: Background, candidates: Candidates, people: int) -> tuple[Members, ...]:
+    """The rings by the evidence of the pairs; a pair within a ring that is proven needs no test."""
+    price, first = float(np.log(candidates.people / COPIES)), float(np.log(candidates.people))
+    links: dict[tuple[int, int], float] = {}
+    rings: tuple[Members, ...] = ()
+    for start in range(0, len(candidates.tested), BATCH):
+        ring = _voice_of(people, rings)
+        for a, b in candidates.tested[start : start + BATCH]:
+            if ring[a] != ring[b]:
+                link = background.test(a, b, price * PROMISING)
+                if link.ratio > price and link.shared >= MIN_SHARED:
+                    links[a, b] = link.ratio - price
+        rings = _grow(links, people, first)
+    return rings
 
 
 def _cliques(kappa: Mapping[tuple[int, int], float]) -> tuple[Members, ...]:
@@ -182,14 +190,14 @@ def _agreement_of_others(answers: Answers) -> Floats:
     return np.asarray((equal - expected) / np.maximum(pairs - expected, 1.0))
 
 
-def _grow(links: Links, people: int, price: float, first: float) -> tuple[Members, ...]:
-    """The rings whose score is positive; their trees have the links with the most evidence."""
-    ratio = np.array([link.ratio for link in links.values()])
+def _grow(links: Mapping[tuple[int, int], float], people: int, first: float) -> tuple[Members, ...]:
+    """The rings whose score is positive, from what each link adds to it; their trees have the links that add most."""
+    gain = np.array(list(links.values()))
     ends = np.array(list(links), np.int32).reshape(-1, 2).T
-    tree = minimum_spanning_tree(sparse.csr_array((-ratio, (ends[0], ends[1])), shape=(people, people)))
+    tree = minimum_spanning_tree(sparse.csr_array((-gain, (ends[0], ends[1])), shape=(people, people)))
     group = connected_components(tree, directed=False)[1]
     link = tree.tocoo()
-    score = np.bincount(group[link.row], -link.data - price, minlength=people) - first
+    score = np.bincount(group[link.row], -link.data, minlength=people) - first
     members = [np.flatnonzero(group == ring) for ring in np.flatnonzero(score > 0)]
     return tuple(sorted(tuple(ring.tolist()) for ring in members))
 
