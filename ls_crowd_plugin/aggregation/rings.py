@@ -108,7 +108,7 @@ def find_rings(answers: Answers) -> RingSearch:
     if _table_size(part) > MAX_TABLE:
         return RingSearch()
     suspects = _minorities(answers, _cliques(candidates.kappa))
-    groups, labels = _judged(answers, suspects, suspects), []
+    groups, labels = _judged(part, suspects, suspects), []
     for _ in range(MAX_ROUNDS):
         voice = _voice_of(len(part.annotators), groups)
         background = Background(part, voice)
@@ -119,7 +119,7 @@ def find_rings(answers: Answers) -> RingSearch:
     else:  # where rounds contradict each other, only what two of them say counts
         groups = tuple(members for members in groups if members in before)
     has_second = bool((labels[0] != labels[-1]).mean() > SECOND_SHARE)
-    rings = _judged(answers, _minorities(answers, groups), suspects)
+    rings = _judged(part, _minorities(answers, groups), suspects)
     return RingSearch(() if has_second else rings, has_second)
 
 
