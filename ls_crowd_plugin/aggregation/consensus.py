@@ -43,12 +43,13 @@ class Consensus:
         voices: Voices | None = None,
     ) -> None:
         """`voting` are the answers that vote, if those are not the ones that the fit has learned from. `voices` has
-        everybody's answers and who speaks for whom, if some people are one voice in the table of the fit."""
+        everybody's answers and who speaks for whom, if some people are one annotator in the table of the fit."""
         self._method_fit, self._seed, self._seconds, self._voting = method_fit, seed, seconds, voting
         self._decide = decide
         self._fit = method_fit.fit if voting is None else method_fit.fit.vote(voting)
         self._answers: Answers = self._fit.answers  # in which a ring is one annotator
         self._voices = voices or Voices(self._answers)
+        self._given = self._voices.answers  # everybody's
         self._posterior = self._calibrated(self._fit)
         self._decisions = Decisions(
             self._answers,
@@ -152,7 +153,7 @@ class Consensus:
         with the answers of this consensus as its lessons. Raises UnusableInput for annotators, questions and labels
         that this consensus does not know. Only what it says about tasks is new: people are as they were.
         """
-        answers = encode_lessons(Lessons(tasks, annotators, labels, questions, gold), self._voices.answers)
+        answers = encode_lessons(Lessons(tasks, annotators, labels, questions, gold), self._given)
         voices = replace(self._voices, answers=answers)
         return Consensus(self._method_fit, self._seed, self._seconds, voices.table, self._decide, voices)
 
@@ -168,7 +169,7 @@ class Consensus:
             self.labels.values(),
             self.confidence.values(),
             [None] * len(answers.items) if difficulty is None else difficulty.tolist(),
-            self._voices.answers.answers_per_item.tolist(),
+            self._given.answers_per_item.tolist(),
             map(label_state, self.confidence.values(), undecided),
         )
         return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
@@ -179,29 +180,35 @@ class Consensus:
 
         The members of a ring have the numbers of the ring.
         """
-        fit, answers, speaker = self._fit, self._voices.answers, self._voices.speaker
+        fit, given = self._fit, self._given
+        gold_answers, gold_correct = given.gold_counts
         known = self._comparable > 0
-        gold_answers, gold_correct = answers.gold_counts
-        rows = zip(
-            answers.annotators,
-            answers.answers_per_annotator.tolist(),
+        of_voices = [
+            *zip(
+                _where_known(known, fit.skill),
+                _where_known(known, fit.skill_error),
+                _where_known(known, fit.adversary),
+                (fit.weight * fit.weight_unit).tolist(),
+                self._reliability.accuracy.tolist(),
+                self._reliability.verdict,
+                strict=True,
+            )
+        ]
+        own = zip(
+            given.annotators,
+            given.answers_per_annotator.tolist(),
             gold_answers.tolist(),
             gold_correct.tolist(),
-            _where_known(known, fit.skill, speaker),
-            _where_known(known, fit.skill_error, speaker),
-            _where_known(known, fit.adversary, speaker),
-            (fit.weight * fit.weight_unit)[speaker].tolist(),
-            self._reliability.accuracy[speaker].tolist(),
-            [self._reliability.verdict[position] for position in speaker.tolist()],
+            self._voices.voice.tolist(),
             strict=True,
         )
-        return [AnnotatorScore(*row) for row in rows]
+        return [AnnotatorScore(*counts, *of_voices[voice]) for *counts, voice in own]
 
     @cached_property
     def standings(self) -> dict[Id, Standing]:
         """Annotator → the numbers that the verdict must not contradict."""
-        standing = [self._reliability.standing[position] for position in self._voices.speaker.tolist()]
-        return dict(zip(self._answers.annotators, standing, strict=True))
+        standing = [self._reliability.standing[voice] for voice in self._voices.voice.tolist()]
+        return dict(zip(self._given.annotators, standing, strict=True))
 
     @property
     def rings(self) -> tuple[Ring, ...]:
@@ -222,7 +229,7 @@ class Consensus:
     @cached_property
     def plurality_disagreements(self) -> int:
         """How many answered tasks have a label that is not among those with the most votes."""
-        answers = self._voices.answers
+        answers = self._given
         most_votes = np.maximum.reduceat(answers.votes, answers.option_start)
         is_plurality = answers.votes >= most_votes[answers.option_item]
         is_label = answers.option_choice == self._label_choice[answers.option_item]
@@ -240,7 +247,7 @@ class Consensus:
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """What the user should know although it did not stop the work."""
-        return (*crowd_warnings(self._voices.answers), *fit_warnings(self._fit), *self._voices.warnings)
+        return (*crowd_warnings(self._given), *fit_warnings(self._fit), *self._voices.warnings)
 
     @property
     def facts(self) -> Json:
@@ -286,7 +293,7 @@ class Consensus:
 
     @property
     def _comparable(self) -> Positions:
-        """[J] how many comparable answers of each annotator were learned from."""
+        """How many comparable answers of each annotator of the fit's table were learned from."""
         return self._method_fit.fit.answers.comparable_per_annotator
 
     def _calibrated(self, fit: Fit) -> Posterior:
@@ -321,9 +328,8 @@ def _with_gold(answers: Answers, posterior: Floats) -> Floats:
     return posterior
 
 
-def _where_known(known: Flags, values: Floats | None, speaker: Positions) -> list[float | None]:
-    """[J] the values of those of whom something is known, by the position [J] of who speaks for each annotator."""
+def _where_known(known: Flags, values: Floats | None) -> Sequence[float | None]:
+    """The values of those of whom something is known."""
     if values is None:
-        return [None] * len(speaker)
-    pairs = zip(values[speaker].tolist(), known[speaker].tolist(), strict=True)
-    return [value if is_known else None for value, is_known in pairs]
+        return [None] * len(known)
+    return [value if is_known else None for value, is_known in zip(values.tolist(), known.tolist(), strict=True)]

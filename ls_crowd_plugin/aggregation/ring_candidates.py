@@ -7,7 +7,7 @@ Agreement beyond chance of two people, over the items that both answered:
 where f_k is the share of label k among the crowd's answers to the question. Whoever copies half of the answers has a κ
 of at least one half. If answers depend on the truth alone, κ_ab = s_a · s_b, so those who agree with a less than b does
 tell s_a: their mean κ with a is s_a · s, where s² is the crowd's median κ, which a ring hardly moves. What exceeds this
-product is suspect. That is no proof, because some tasks are harder than others; `ring_evidence` tests the pairs found
+product is suspect, but no proof, because some tasks are harder than others; `ring_evidence` tests the pairs found
 here.
 """
 
@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from .answers import Answers
-from .types import Flags, Floats, Integers, Positions
+from .types import Flags, Floats, Integers
 
 MIN_SHARED = 40  # tasks; fewer cannot prove that somebody copies
 MIN_COMPARED = 10  # shared items from which κ is known well enough to say who agrees with whom
@@ -29,9 +29,8 @@ CLEAR = 2.0  # standard errors by which agreement must exceed what is expected
 LEAST_KAPPA = 0.05  # of a crowd; one that agrees less than this tells nothing about its people
 SLACK = 0.1  # people whose κ is lower by less than this agree about as much
 PARTNERS = 3  # with whom a person is tested; a ring is connected by far fewer pairs than it has
-MAX_PAIRS = 20_000  # suspect pairs that are looked at, the most suspect first
+MAX_PAIRS = 20_000  # suspect pairs that are looked at, those who surely agree most first
 MAX_PRODUCT = 2e7  # (answer, answer) pairs on the same item that are compared; more items than that are sampled
-UNIT = 2.0**-24  # sums of up to so many of it stay below one, and are exact
 PAIR_EFFORT = 200  # the effort of a test, in answers, besides the items that are shared
 MAX_EFFORT = 80_000  # of all tests
 MAX_ITEMS = 1500  # per pair and question that a test looks at
@@ -49,14 +48,18 @@ class Agreement:
     shared: Floats  # [P] items that both answered
     kappa: Floats  # [P]
     error: Floats  # [P] its standard error
-    start: Positions  # [J + 1] the pairs of a are start[a] : start[a + 1]
+
+    def part(self, kept: Flags) -> Agreement:
+        """Some of the pairs [P]."""
+        first, second, shared, kappa, error = (values[kept] for values in vars(self).values())
+        return Agreement(first, second, shared, kappa, error)
 
 
 @dataclass(frozen=True)
 class Candidates:
     """The pairs whose agreement is suspect."""
 
-    kappa: dict[tuple[int, int], float]  # of all of them, the most suspect first
+    kappa: dict[tuple[int, int], float]  # of all of them, those who surely agree most first
     tested: list[tuple[int, int]]  # those worth a test: each person with a few others
     people: int  # how many share MIN_SHARED tasks with somebody
 
@@ -64,21 +67,21 @@ class Candidates:
 def find_candidates(answers: Answers) -> Candidates:
     """The pairs with at least MIN_SHARED items in common whose agreement is suspect."""
     agreement = _compare(answers, _active_answers(answers))
-    enough = (agreement.first < agreement.second) & (agreement.shared >= MIN_SHARED)
-    if not enough.any():
+    if agreement is None:
         return Candidates({}, [], 0)
-    people = len(np.union1d(agreement.first[enough], agreement.second[enough]))
-    expected = _expected(agreement)
-    excess = (agreement.kappa - expected) / agreement.error  # in standard errors
+    enough = agreement.part(agreement.shared >= MIN_SHARED)
+    people = len(np.unique(enough.first))
+    expected = _expected(agreement, enough)
     # Of two people, one of whom copies the share c, κ = c + (1 − c) · s_a · s_b.
-    most_copied = (agreement.kappa + CLEAR * agreement.error - expected) / (1 - expected)
-    suspect = np.flatnonzero(enough & (most_copied >= COPIED) & (excess >= CLEAR))
-    order = suspect[np.argsort(-excess[suspect], kind="stable")][:MAX_PAIRS]
-    pairs = list(zip(agreement.first[order].tolist(), agreement.second[order].tolist(), strict=True))
+    least, most = (enough.kappa + sign * CLEAR * enough.error for sign in (-1, 1))
+    is_suspect = (least >= expected) & (most - expected >= COPIED * (1 - expected))
+    suspect = np.flatnonzero(is_suspect & (enough.first < enough.second))
+    order = suspect[np.argsort(-least[suspect], kind="stable")][:MAX_PAIRS]
+    pairs = list(zip(enough.first[order].tolist(), enough.second[order].tolist(), strict=True))
     tested = _strongest(pairs)
-    effort = np.cumsum(np.minimum(agreement.shared[order[tested]], MAX_ITEMS) + PAIR_EFFORT)
+    effort = np.cumsum(np.minimum(enough.shared[order[tested]], MAX_ITEMS) + PAIR_EFFORT)
     tested = tested[: int((effort <= MAX_EFFORT).sum())]
-    kappa = dict(zip(pairs, agreement.kappa[order].tolist(), strict=True))
+    kappa = dict(zip(pairs, enough.kappa[order].tolist(), strict=True))
     return Candidates(kappa, [pairs[position] for position in tested], people)
 
 
@@ -107,45 +110,46 @@ def _active_answers(answers: Answers) -> Flags:
     return kept
 
 
-def _compare(answers: Answers, kept: Flags) -> Agreement:
-    """Who shares at least MIN_COMPARED items with whom, and κ.
-
-    One matrix product carries three sums over the items that two people share: their number, in small units the number
-    of equal answers, and as its imaginary part the chance of these.
-    """
-    annotator, item, option = answers.answer_annotator[kept], answers.answer_item[kept], answers.answer_option[kept]
-    people, row = np.unique(annotator, return_inverse=True)
-    if not _anybody_shares_enough(row, item, len(people), len(answers.items)):
-        nobody, nothing = np.zeros(0, np.int32), np.zeros(0)
-        return Agreement(nobody, nobody, nothing, nothing, nothing, np.zeros(len(answers.annotators) + 1, np.int64))
+def _compare(answers: Answers, kept: Flags) -> Agreement | None:
+    """Who shares at least MIN_COMPARED items with whom, and κ; None if nobody shares MIN_SHARED with anybody."""
+    active = np.bincount(answers.answer_annotator[kept], minlength=len(answers.annotators)) > 0
+    people = np.flatnonzero(active)
+    person = (np.cumsum(active, dtype=np.int32) - np.int32(1))[answers.answer_annotator[kept]]
+    item, option = answers.answer_item[kept], answers.answer_option[kept]
+    shared = _count_pairs(person, item)
+    compared = np.flatnonzero(shared.data >= MIN_COMPARED)
+    first = np.repeat(np.arange(len(people)), np.diff(np.searchsorted(compared, shared.indptr)))
+    second, count = shared.indices[compared], shared.data[compared].astype(float)
+    other = first != second
+    first, second, count = first[other], second[other], count[other]
+    if not (count >= MIN_SHARED).any():
+        return None
+    share = _count_pairs(person, option)[first, second] / count
     chance = chance_of_agreement(answers)[item]
-    varies = len(chance) > 0 and chance.min() < chance.max()
-    ones = np.ones(len(row))
-    rows, columns = np.tile(row, 2), np.concatenate([item, option.astype(np.int64) + len(answers.items)])
-    shape = (len(people), len(answers.items) + len(answers.option_item))
-    left = np.concatenate([ones + 1j * chance if varies else ones, ones * UNIT])
-    first_half = sparse.csr_array((left, (rows, columns)), shape=shape)
-    second_half = sparse.csr_array((np.tile(ones, 2), (rows, columns)), shape=shape)
-    sums = (first_half @ second_half.T).tocoo()
-    keep = (sums.row != sums.col) & (sums.data.real >= MIN_COMPARED)
-    order = np.lexsort((sums.col[keep], sums.row[keep]))
-    first, second, both = (part[keep][order] for part in (sums.row, sums.col, sums.data))
-    count = np.floor(both.real)
-    share = (both.real - count) / UNIT / count
-    by_chance = np.minimum(both.imag / count if varies else chance[:1].repeat(len(count)), 0.999)
+    if chance.min() < chance.max():
+        chance = _count_pairs(person, item, chance)[first, second] / count
+    else:
+        chance = chance[:1].repeat(len(count))
+    by_chance = np.minimum(chance, 0.999)
     kappa = (share - by_chance) / (1 - by_chance)
     smoothed = (share * count + 1) / (count + 2)  # nobody is sure to agree for ever
     error = np.sqrt(smoothed * (1 - smoothed) / count) / (1 - by_chance)
-    start = np.searchsorted(people[first], np.arange(len(answers.annotators) + 1))
-    return Agreement(people[first], people[second], count, kappa, error, start)
+    return Agreement(people[first], people[second], count, kappa, error)
 
 
-def _anybody_shares_enough(row: Positions, item: Integers, people: int, items: int) -> bool:
-    """Whether two people share MIN_SHARED items; in most large crowds nobody does, which is quickly seen."""
-    ones = np.ones(len(row), np.float32)
-    answered: sparse.csr_array = sparse.csr_array((ones, (row, item)), shape=(people, items))
-    shared = (answered @ answered.T).tocsr()
-    return bool((shared.data >= MIN_SHARED).sum() > (shared.diagonal() >= MIN_SHARED).sum())
+def _count_pairs(person: Integers, key: Integers, weight: Floats | None = None) -> sparse.csr_array:
+    """[A, A] for how many keys two of A people have an answer, or the sum of the weights [n] of these.
+
+    `person` and `key` [n] are those of each answer; the columns of a row ascend.
+    """
+    order = np.argsort(key, kind="stable")
+    start = np.append(0, np.cumsum(np.bincount(key)))
+    ones = np.ones(len(key), np.float32)  # takes half the memory, and counts up to 2²⁴ are exact
+    weighted = ones if weight is None else weight[order]
+    shape = (len(start) - 1, int(person.max(initial=0)) + 1)
+    one, other = (sparse.csr_array((value, person[order], start), shape=shape) for value in (ones, weighted))
+    pairs: sparse.csr_array = (one.T @ other).tocsr()
+    return pairs
 
 
 def chance_of_agreement(answers: Answers) -> Floats:
@@ -156,29 +160,25 @@ def chance_of_agreement(answers: Answers) -> Floats:
     return np.add.reduceat(share**2, answers.choice_start[:-1])[answers.item_question]
 
 
-def _expected(agreement: Agreement) -> Floats:
-    """[P] s_a · s_b, where s_a is told by those who agree with a less than b does."""
+def _expected(agreement: Agreement, enough: Agreement) -> Floats:
+    """[p] s_a · s_b of pairs in both orders, where s_a is told by those who agree with a less than b does."""
     order = np.argsort(agreement.kappa)
     middle = np.searchsorted(np.cumsum(agreement.shared[order]), agreement.shared.sum() / 2)
     crowd = np.sqrt(max(float(agreement.kappa[order[middle]]), LEAST_KAPPA))
-    lower = _mean_of_lower(agreement) / crowd
-    return np.asarray(np.clip(lower, 0, 0.99) * np.clip(lower[_reverse(agreement)], 0, 0.99))
+    lower = np.clip(_mean_of_lower(agreement, enough) / crowd, 0, 0.99)
+    reverse = np.lexsort((enough.first, enough.second))  # the position of (b, a) for each pair (a, b)
+    return np.asarray(lower * lower[reverse])
 
 
-def _mean_of_lower(agreement: Agreement) -> Floats:
-    """[P] the mean κ of a with those who agree with a less than b does, by more than SLACK; 0 if there is nobody."""
-    first, kappa, weight = agreement.first, agreement.kappa, agreement.shared
-    order = np.lexsort((kappa, first))
-    sums = np.concatenate([[0.0], np.cumsum((weight * kappa)[order])])
-    counts = np.concatenate([[0.0], np.cumsum(weight[order])])
-    width = 4.0  # κ is between −1000 and 1; clipped to this range, (a, κ) becomes one ascending number
-    key = first[order] * width + np.clip(kappa[order], -1, 1)
-    stop = np.searchsorted(key, first * width + np.clip(kappa, -1, 1) - SLACK)
-    begin = agreement.start[first]
+def _mean_of_lower(agreement: Agreement, enough: Agreement) -> Floats:
+    """[p] the mean κ of a with those who agree with a less than b does, by more than SLACK; 0 if there is nobody."""
+    others = agreement.part(np.isin(agreement.first, enough.first))
+    order = np.lexsort((others.kappa, others.first))
+    sums = np.append(0.0, np.cumsum((others.shared * others.kappa)[order]))
+    counts = np.append(0.0, np.cumsum(others.shared[order]))
+    width = 4.0  # κ is between −1000 and 1; clipped to −1 to 1, (a, κ) becomes one ascending number
+    key = (others.first * width + np.clip(others.kappa, -1, 1))[order]
+    begin = np.searchsorted(key, enough.first * width - 1)
+    stop = np.searchsorted(key, enough.first * width + np.clip(enough.kappa, -1, 1) - SLACK)
     stop = np.maximum(stop, begin)
     return np.asarray((sums[stop] - sums[begin]) / np.maximum(counts[stop] - counts[begin], 1e-9))
-
-
-def _reverse(agreement: Agreement) -> Positions:
-    """[P] the position of (b, a) for each pair (a, b)."""
-    return np.asarray(np.lexsort((agreement.first, agreement.second)))

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .answers import Answers
+from .arrays import order_by
 from .calibration import POOL_CALIBRATION
 from .habit_tables import QuestionTables
 from .habits import HabitsModel
@@ -102,7 +103,7 @@ class Background:
     """What the crowd says about truth and difficulty, and about everybody's habits, if every group is one voice."""
 
     def __init__(self, answers: Answers, voice: Positions) -> None:
-        """`voice` [J] is the same for people who may copy, who are to count as one: the position of one of them."""
+        """`voice` [J] is the same number for people who may copy, who are to count as one; see `one_voice`."""
         merged = one_voice(answers, voice)
         quick = HabitsModel(merged.with_all_options(), GRADES)
         _start_from_skill(quick, merged)
@@ -118,7 +119,7 @@ class Background:
         self._typical = [_crowd_table(question) for question in quick.questions]
         self._tasks = _task_of_item(answers)
         self._voice = voice
-        self._weight = 1 / np.bincount(voice, minlength=len(voice))[voice]  # [J] of an answer
+        self._weight = 1 / np.bincount(voice)[voice]  # [J] of an answer
 
     def test(self, a: int, b: int, promising: float = -np.inf) -> PairEvidence:
         """Test a pair; the groups of the two tell nothing about the truth in this matter.
@@ -255,32 +256,30 @@ class _PairFit:
 
 
 def one_voice(answers: Answers, voice: Positions) -> Answers:
-    """The table in which people with the same voice [J] are one annotator: the one whose position the voice is.
+    """The table in which people with the same voice [J] are one annotator, who has the name of the first of them.
 
-    Its answer to an item is the most frequent one of those people; of several, the one that most people gave, and then
-    the first label. So names make no difference.
+    Voices are numbered in the order of these names. The answer of a voice to an item is the most frequent one of its
+    people; of several, the one that most people gave, and then the first label. So names make no difference.
     """
-    who = voice[answers.answer_annotator]
-    keep = np.ones(len(who), bool)
-    grouped = np.bincount(voice, minlength=len(voice)) > 1
-    rows = np.flatnonzero(grouped[who])
-    if not len(rows):
+    first = np.unique(voice, return_index=True)[1]
+    if len(first) == len(voice):
         return answers
-    option = answers.answer_option.copy()
-    key = answers.answer_item[rows].astype(np.int64) * len(voice) + who[rows]
+    who, option = voice[answers.answer_annotator], answers.answer_option
+    keep = (np.bincount(voice) == 1)[who]
+    rows = np.flatnonzero(~keep)
+    key = answers.answer_item[rows].astype(np.int64) * len(first) + who[rows]
     # Votes for each (item, voice, option).
     _, same, votes = np.unique(
         np.stack([key, option[rows].astype(np.int64)]), axis=1, return_inverse=True, return_counts=True
     )
     order = np.lexsort((option[rows], -answers.votes[option[rows]], -votes[same.ravel()], key))
     is_first = np.append(True, np.diff(key[order]) > 0)
-    chosen = rows[order[is_first]]
-    keep[rows] = False
-    keep[chosen] = True
+    keep[rows[order[is_first]]] = True
     item, annotator = answers.answer_item[keep], who[keep].astype(np.int32)
-    in_order = np.lexsort((annotator, item))
+    in_order = order_by(item, annotator, len(first))
     merged = replace(
         answers,
+        annotators=[answers.annotators[person] for person in first.tolist()],
         answer_item=item[in_order],
         answer_annotator=annotator[in_order],
         answer_option=option[keep][in_order],

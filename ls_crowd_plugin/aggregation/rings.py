@@ -23,29 +23,31 @@ from functools import cached_property
 from itertools import product
 
 import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from ..records import Ring
 from .answers import Answers
 from .ring_candidates import MIN_COMPARED, MIN_SHARED, Candidates, chance_of_agreement, find_candidates
-from .ring_evidence import Background, PairEvidence, one_voice
-from .types import Flags, Positions
+from .ring_evidence import Background, one_voice
+from .types import Floats, Positions
 
 COPIES = 0.01  # probability that somebody copies; honest pairs of real crowds need it this small to be left alone
 ALIKE = 0.15  # spread of κ in a clique: copies at 95% have about .95 with the original, .9 with each other, and noise
 PROMISING = 0.25  # a test whose first rounds do not come to this share of the evidence needed is given up
 SECOND_SHARE = 1 / 3  # of labels that differ; real crowds had at most 18%, and with a large false rule at least 50%
+BATCH = 20  # tests between two looks at which rings are proven
 MAX_ROUNDS = 4  # of tests; each is told who is one voice by the one before
-MAX_ANSWERS = 100_000  # that the tests learn from
+MAX_ANSWERS = 50_000  # that the tests learn from
 MAX_TABLE = 3e6  # numbers in the tables of the tests; crowds that need more are not tested
 MAX_EXAMPLES = 20  # tasks that are named as evidence
-TELLING = 0.1  # mean κ of people; those who agree less cannot tell what is right
+TELLING = 0.1  # κ of a crowd; people who agree less cannot tell what is right
 
 SECOND_EXPLANATION = (
     "The answers have two explanations: a group of people who agree with each other is right and most others are wrong,"
     " or the other way round. Gold for a few tasks on which they differ would tell."
 )
 
-Links = Mapping[tuple[int, int], PairEvidence]  # pairs of annotators
 Members = tuple[int, ...]  # positions in `Answers.annotators`, ascending
 
 
@@ -67,14 +69,14 @@ class Voices:
         return cls(answers, groups, rings, search.has_second and not answers.has_gold.any())
 
     @cached_property
-    def speaker(self) -> Positions:
-        """[J] for each annotator the position of the one who speaks for the ring, or the annotator's own."""
+    def voice(self) -> Positions:
+        """[J] the position in `table` of the voice of each annotator."""
         return _voice_of(len(self.answers.annotators), self.groups)
 
     @cached_property
     def table(self) -> Answers:
-        """The answers in which every ring is one annotator, its speaker; the other members have none."""
-        return one_voice(self.answers, self.speaker) if self.groups else self.answers
+        """The answers in which every ring is one annotator, with the name of its first member."""
+        return one_voice(self.answers, self.voice) if self.groups else self.answers
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -95,7 +97,8 @@ def find_rings(answers: Answers) -> RingSearch:
     The first round takes the word of no suspect group, so that a ring cannot vouch for itself, as far as there are
     enough others who know something. The later rounds let everybody speak who was in no ring the time before, so that
     honest people vouch for each other. If that changes many labels, a large group follows a rule of its own, and nobody
-    can say which labels are right: then there is a second explanation, and nobody is taken for a ring.
+    can say which labels are right: then there is a second explanation, and nobody is taken for a ring. Nor is a group
+    that is the majority, or that only other suspects could judge.
     """
     answers = answers.with_gold(np.full(len(answers.items), -1, np.int32))
     candidates = find_candidates(answers)
@@ -104,30 +107,40 @@ def find_rings(answers: Answers) -> RingSearch:
     part = _items_of(answers, candidates)
     if _table_size(part) > MAX_TABLE:
         return RingSearch()
-    price = float(np.log(candidates.people / COPIES))
-    first = float(np.log(candidates.people))
-    groups, labels = _outnumbered(answers, _cliques(candidates.kappa)), []
+    suspects = _minorities(answers, _cliques(candidates.kappa))
+    groups, labels = _judged(part, suspects, suspects), []
     for _ in range(MAX_ROUNDS):
         voice = _voice_of(len(part.annotators), groups)
         background = Background(part, voice)
         labels.append(background.labels)
-        before, groups = groups, _grow(_test(background, candidates, price), price, first)
+        before, groups = groups, _test(background, candidates, len(voice))
         if groups == before:
             break
     else:  # where rounds contradict each other, only what two of them say counts
         groups = tuple(members for members in groups if members in before)
     has_second = bool((labels[0] != labels[-1]).mean() > SECOND_SHARE)
-    return RingSearch(() if has_second else groups, has_second)
+    rings = _judged(part, _minorities(answers, groups), suspects)
+    return RingSearch(() if has_second else rings, has_second)
 
 
-def _test(background: Background, candidates: Candidates, price: float) -> Links:
-    """The pairs with enough evidence for a link."""
-    links = {(a, b): background.test(a, b, price * PROMISING) for a, b in candidates.tested}
-    return {pair: link for pair, link in links.items() if link.ratio > price and link.shared >= MIN_SHARED}
+def _test(background: Background, candidates: Candidates, people: int) -> tuple[Members, ...]:
+    """The rings by the evidence of the pairs; a pair within a ring that is proven needs no test."""
+    price, first = float(np.log(candidates.people / COPIES)), float(np.log(candidates.people))
+    links: dict[tuple[int, int], float] = {}
+    rings: tuple[Members, ...] = ()
+    for start in range(0, len(candidates.tested), BATCH):
+        ring = _voice_of(people, rings)
+        for a, b in candidates.tested[start : start + BATCH]:
+            if ring[a] != ring[b]:
+                link = background.test(a, b, price * PROMISING)
+                if link.ratio > price and link.shared >= MIN_SHARED:
+                    links[a, b] = link.ratio - price
+        rings = _grow(links, people, first)
+    return rings
 
 
 def _cliques(kappa: Mapping[tuple[int, int], float]) -> tuple[Members, ...]:
-    """Groups of whom all pairs are suspect and agree about as much; made from the most suspect pairs first."""
+    """Groups of whom all pairs are suspect and agree about as much; made from the pairs that agree most first."""
     group: dict[int, set[int]] = {}
     highest: dict[int, float] = {}  # κ in each person's group
     for (a, b), own in kappa.items():
@@ -144,61 +157,57 @@ def _cliques(kappa: Mapping[tuple[int, int], float]) -> tuple[Members, ...]:
     return tuple(tuple(sorted(distinct[first])) for first in sorted(distinct))
 
 
-def _outnumbered(answers: Answers, groups: Collection[Members]) -> tuple[Members, ...]:
-    """The groups that have no more members than there are people outside the groups, if those agree with each other.
+def _minorities(answers: Answers, groups: Collection[Members]) -> tuple[Members, ...]:
+    """The groups that have no more members than there are people outside these groups.
 
-    A group that is the majority is more likely the crowd than a ring, and people who only guess cannot tell them apart.
+    A group that is the majority is more likely the crowd than a ring.
     """
-    active = answers.comparable_per_annotator >= MIN_COMPARED
+    person = np.minimum(answers.comparable_per_annotator / MIN_COMPARED, 1)  # [J] one, or less who gave few answers
     kept = sorted(groups, key=lambda members: (len(members), members))
-    outside = active.copy()
-    while kept:
-        outside = active.copy()
-        outside[[member for members in kept for member in members]] = False
-        if len(kept[-1]) <= outside.sum():
-            break
+    while kept and len(kept[-1]) > person.sum() - sum(person[list(members)].sum() for members in kept):
         kept.pop()
-    return tuple(sorted(kept)) if _agreement_of(answers, outside) > TELLING else ()
+    return tuple(sorted(kept))
 
 
-def _agreement_of(answers: Answers, people: Flags) -> float:
-    """κ of pairs of answers of these people [J] to the same item."""
-    own = people[answers.answer_annotator]
-    votes = np.bincount(answers.answer_option[own], minlength=len(answers.option_item)).astype(float)
-    count = np.add.reduceat(votes, answers.option_start)
-    pairs = count * (count - 1)
-    agreeing = np.add.reduceat(votes * (votes - 1), answers.option_start)
-    by_chance = float(pairs @ chance_of_agreement(answers))
-    return float((agreeing.sum() - by_chance) / max(pairs.sum() - by_chance, 1.0))
+def _judged(answers: Answers, groups: Collection[Members], suspects: Collection[Members]) -> tuple[Members, ...]:
+    """The groups of whom all others agree with each other, if other groups and suspects have one voice each.
+
+    People who only guess cannot tell a ring from the few who know something.
+    """
+    members = {person for group in groups for person in group}
+    others = [group for group in suspects if members.isdisjoint(group)]
+    voice = _voice_of(len(answers.annotators), [*groups, *others])
+    agreement = _agreement_of_others(one_voice(answers, voice))
+    return tuple(group for group in groups if agreement[voice[group[0]]] > TELLING)
 
 
-def _grow(links: Links, price: float, first: float) -> tuple[Members, ...]:
-    """The rings whose score is positive; their trees have the links with the most evidence (Kruskal's algorithm)."""
-    root: dict[int, int] = {}
+def _agreement_of_others(answers: Answers) -> Floats:
+    """[J] κ of pairs of answers to the same item, of everybody but one annotator."""
+    compared = (answers.answers_per_item - 1).astype(float)[answers.option_item]  # [O] with how many answers
+    by_chance = compared * chance_of_agreement(answers)[answers.option_item]
+    own = [answers.sum_by_annotator(value) for value in (answers.votes - 1, by_chance, compared)]
+    equal, expected, pairs = (values.sum() - 2 * values for values in own)
+    return np.asarray((equal - expected) / np.maximum(pairs - expected, 1.0))
 
-    def find(person: int) -> int:
-        while root.setdefault(person, person) != person:
-            person = root[person]
-        return person
 
-    score: dict[int, float] = {}
-    members: dict[int, set[int]] = {}
-    for (a, b), link in sorted(links.items(), key=lambda entry: -entry[1].ratio):
-        one, other = find(a), find(b)
-        if one != other:
-            root[other] = one
-            members[one] = members.get(one, {one}) | members.pop(other, {other})
-            score[one] = score.get(one, -first) + score.pop(other, -first) + first + link.ratio - price
-    found = [tuple(sorted(members[one])) for one, total in score.items() if total > 0]
-    return tuple(sorted(found))
+def _grow(links: Mapping[tuple[int, int], float], people: int, first: float) -> tuple[Members, ...]:
+    """The rings whose score is positive, from what each link adds to it; their trees have the links that add most."""
+    gain = np.array(list(links.values()))
+    ends = np.array(list(links), np.int32).reshape(-1, 2).T
+    tree = minimum_spanning_tree(sparse.csr_array((-gain, (ends[0], ends[1])), shape=(people, people)))
+    group = connected_components(tree, directed=False)[1]
+    link = tree.tocoo()
+    score = np.bincount(group[link.row], -link.data, minlength=people) - first
+    members = [np.flatnonzero(group == ring) for ring in np.flatnonzero(score > 0)]
+    return tuple(sorted(tuple(ring.tolist()) for ring in members))
 
 
 def _voice_of(people: int, groups: Collection[Members]) -> Positions:
-    """[J] the first member of everybody's group, or the person alone."""
-    voice = np.arange(people)
+    """[J] the number of everybody's voice, in the order of the first members: people of a group have the same."""
+    first = np.arange(people)
     for members in groups:
-        voice[list(members)] = members[0]
-    return voice
+        first[list(members)] = members[0]
+    return np.asarray(np.unique(first, return_inverse=True)[1])
 
 
 def _items_of(answers: Answers, candidates: Candidates) -> Answers:
@@ -247,7 +256,7 @@ def _describe(answers: Answers, members: Members) -> Ring:
     option = np.flatnonzero(named & (answers.votes == votes) & others[answers.option_item])
     alone = np.zeros(len(answers.items), bool)
     alone[answers.option_item[option]] = True
-    tasks = [item[0] if answers.has_questions else item for item in answers.items]
+    tasks = [task for task, _ in answers.items] if answers.has_questions else answers.items
     differing = {tasks[item] for item in np.flatnonzero(shared & ~same).tolist()}
     together = dict.fromkeys(tasks[item] for item in np.flatnonzero(shared).tolist())
     against = [t for t in dict.fromkeys(tasks[item] for item in np.flatnonzero(alone).tolist()) if t not in differing]
