@@ -20,6 +20,7 @@ from ls_crowd_plugin.aggregation.calibration import DEFAULT_CALIBRATION, POOL_CA
 from ls_crowd_plugin.aggregation.consensus import Consensus
 from ls_crowd_plugin.aggregation.encoding import encode_answers
 from ls_crowd_plugin.aggregation.evaluation import brier_score, expected_calibration_excess
+from ls_crowd_plugin.aggregation.found_scales import with_found_scales
 from ls_crowd_plugin.aggregation.selection import Evidence, MethodFit, compare_forms
 
 from .real_crowds import RealCrowd, is_right, read_crowds
@@ -86,7 +87,7 @@ class Case:
 
 
 def make_case(crowd: RealCrowd) -> Case:
-    answers = encode_answers(crowd.tasks, crowd.annotators, crowd.labels, None, None, None)
+    answers = with_found_scales(encode_answers(crowd.tasks, crowd.annotators, crowd.labels, None, None, None))
     return Case(crowd, compare_forms(answers, 0, lambda *_: None))
 
 

@@ -74,7 +74,9 @@ def judge(crowd: RealCrowd, method: str, form: str, with_peer: bool) -> Errors:
             for task in crowd.truth
         }
 
-    unordered = aggregate(crowd.tasks, crowd.annotators, crowd.labels, method=method, label_set=label_set)
+    unordered = aggregate(
+        crowd.tasks, crowd.annotators, crowd.labels, method=method, label_set=label_set, ordered=False
+    )
     single: dict[str, Any] = {"method": "gem", "form": form, "ordered": True}
     both: dict[str, Any] = {"method": method, "ordered": True}
     row: Errors = {

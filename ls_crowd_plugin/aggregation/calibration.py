@@ -74,7 +74,7 @@ class Calibration:
 
 # Without gold, by what public crowds with known truth have in common (`benchmarks/learn.py`). An average that includes
 # the votes needs nothing but ε.
-DEFAULT_CALIBRATION = Calibration(sharpness=0.6, divided=0.6, misled=0.06)
+DEFAULT_CALIBRATION = Calibration(sharpness=1.0, divided=0.8, misled=0.04)
 POOL_CALIBRATION = Calibration(sharpness=1.0, divided=0.0, misled=0.04)
 AS_IT_IS = Calibration(sharpness=1.0, divided=0.0, misled=0.0)  # nothing to change
 

@@ -12,6 +12,7 @@ from .arrays import keep_freed_memory
 from .consensus import Consensus
 from .encoding import encode_answers, encode_lessons
 from .forms import forms_of
+from .found_scales import with_found_scales
 from .rings import Voices
 from .selection import fit_method
 from .types import Column, Gold, LabelSet, Lessons, Ordered, Progress
@@ -59,7 +60,8 @@ def aggregate(
         then all answers vote.
     ordered
         True if the labels have an order, as ratings have, or the names of the questions whose labels have. The order is
-        that of the label set, or numeric without one.
+        that of the label set, or numeric without one. If nothing is named, labels that are numbers have an order where
+        the answers show one; False if they have none in any case.
     decide
         `label` for the most probable label; `distance` for the label whose expected distance from the truth is the
         least, where labels are ordered.
@@ -74,12 +76,16 @@ def aggregate(
     keep_freed_memory()
     answers = encode_answers(tasks, annotators, labels, gold, label_set, questions, ordered=ordered)
     progress = progress or _ignore_progress
+    look_for_scales = ordered is not False and not ordered  # nothing is said
     if lessons is None:
-        voices = _find_voices(answers, rings)
+        voices = _find_voices(with_found_scales(answers) if look_for_scales else answers, rings)
         method_fit = fit_method(voices.table, method, form, seed, progress)
         return Consensus(method_fit, seed, time.perf_counter() - started, decide=decide, voices=voices)
     if len(lessons.tasks):
         learned = encode_lessons(lessons, answers)
+        if look_for_scales:
+            learned = with_found_scales(learned)
+            answers = replace(answers, place=learned.place)
         voices = _find_voices(learned, rings)
         method_fit = fit_method(voices.table, method, form, seed, progress)
     else:

@@ -1,7 +1,8 @@
 """Scales: where each label of an ordered question stands, by its label set or because its labels are numbers.
 
 Labels that look like numbers prove nothing (they may be names of classes), so a question is ordered only if the caller
-says so. With fewer than three labels, an order makes no difference, and the question counts as one without.
+says so, or if the answers show it (`found_scales`). With fewer than three labels, an order makes no difference, and the
+question counts as one without.
 """
 
 from __future__ import annotations
@@ -62,14 +63,14 @@ def _ranks(labels: Sequence[Label], given: list[Label], question: Id) -> list[in
     if given:
         rank = {label: number for number, label in enumerate(given)}
         return [rank[label] for label in labels]
-    numbers = [_number(label) for label in labels]
+    numbers = [label_number(label) for label in labels]
     if len(set(numbers)) < len(numbers) or not all(map(math.isfinite, numbers)):
         place = "" if question is None else f" of question {question!r}"
         raise UnusableInput(f"The order of the labels{place} is not known; give the label set in order.")
     return [sorted(numbers).index(number) for number in numbers]
 
 
-def _number(label: Label) -> float:
+def label_number(label: Label) -> float:
     """The number that a label reads as; not a number if it is none."""
     try:
         return float(label)

@@ -21,7 +21,9 @@ OTHERS_WEIGHT, OTHERS_GOLD = 0.2, 10.0  # prior weight of forms that only gold c
 
 # Where mistakes depend on the label, no form is best on most crowds, and evidence does not tell which one is. So three
 # forms that err in different ways count the same: one with many numbers per annotator, one with few, and the votes.
+# A form that knows the order of the labels is better than either of the other two, and counts as much as both.
 POOLED_WITH_HABITS = ("leanings", "agreement")
+COUNTS_AS = {"habits": 1, "ordered": 2}  # family that is pooled → as how many of those two it counts
 VOTES = ("agreement", "plu")  # may always get weight from gold
 
 
@@ -161,13 +163,17 @@ def _member(name: str) -> Form:
 
 
 def _choose_weights(fits: Mapping[str, Fit], answers: Answers) -> dict[str, float]:
-    """Weigh the forms by their evidence; `fits` has the best one first. A form of habits is pooled with other forms."""
-    if FORMS[next(iter(fits))].family != "habits":
+    """Weigh the forms by their evidence; `fits` has the best one first. A form of habits or of a scale is pooled."""
+    family = FORMS[next(iter(fits))].family
+    if family not in COUNTS_AS:
         return _weights(fits)
-    habits = _weights({name: fit for name, fit in fits.items() if FORMS[name].family == "habits"})
+    own = _weights({name: fit for name, fit in fits.items() if FORMS[name].family == family})
     others = [name for name in POOLED_WITH_HABITS if _member(name).fits_in_memory(answers)]
-    share = 1 / (1 + len(others))
-    return {**{name: weight * share for name, weight in habits.items()}, **dict.fromkeys(others, share)}
+    share = 1 / (COUNTS_AS[family] + len(others))
+    return {
+        **{name: weight * share * COUNTS_AS[family] for name, weight in own.items()},
+        **dict.fromkeys(others, share),
+    }
 
 
 def _try_forms(answers: Answers, forms: Mapping[str, Form], progress: Progress) -> dict[str, Fit]:
@@ -289,7 +295,9 @@ def _reason(weights: Mapping[str, float]) -> str:
         return f"{name} ({FORMS[name].description}) explains the answers best."
     forms = _in_words([f"{name} ({weight:.0%})" for name, weight in weights.items()])
     if "agreement" in weights:
-        return f"Mistakes depend on the label. Averages {forms}, which err in different ways."
+        is_scale = any(FORMS[name].family == "ordered" for name in weights if name in FORMS)
+        found = "The labels are a scale" if is_scale else "Mistakes depend on the label"
+        return f"{found}. Averages {forms}, which err in different ways."
     return f"Averages {forms}, which explain the answers about equally well."
 
 

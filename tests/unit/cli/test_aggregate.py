@@ -167,10 +167,16 @@ def test_all_questions_are_ordered(write_csv: WriteCsv, tmp_path: Path) -> None:
     assert "ordered-1" in str(read_run(tmp_path / "out")["why"])
 
 
-def test_without_the_option_numbers_are_not_ordered(write_csv: WriteCsv, tmp_path: Path) -> None:
-    answers = str(write_ratings(write_csv))
-    assert main(["aggregate", answers, "--method", "gem", "--out", str(tmp_path / "out")]) == 0
-    assert "ordered" not in str(read_run(tmp_path / "out")["why"])
+@pytest.mark.parametrize("are_codes", [False, True])
+def test_without_the_option_numbers_are_ordered_if_the_answers_show_it(
+    are_codes: bool, write_csv: WriteCsv, tmp_path: Path
+) -> None:
+    """Codes from 1 to 10, which are the ratings times three, modulo eleven, are not near each other."""
+    factor = 3 if are_codes else 1
+    rows = [(str(task), who, str(int(rating(task, who)) * factor % 11)) for task in range(12) for who in "abc"]
+    answers = write_csv("numbers.csv", [("task", "annotator", "label"), *rows])
+    assert main(["aggregate", str(answers), "--method", "gem", "--out", str(tmp_path / "out")]) == 0
+    assert ("ordered-1" in str(read_run(tmp_path / "out")["why"])) != are_codes
 
 
 @pytest.mark.parametrize(

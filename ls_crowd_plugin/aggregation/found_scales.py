@@ -1,0 +1,89 @@
+"""Which questions have labels that are a scale by what the answers show, if nobody said so.
+
+Labels that are numbers may be ratings, or codes of classes. On a scale, people who disagree give labels that are near
+each other. So the order of the numbers is compared with other orders of the same labels, by how far apart people are
+when they disagree, beyond what the popularity of the labels explains:
+
+    N[a, b]                    pairs of people who gave a and b ≠ a to the same item, each pair by 1 / (answers − 1)
+    E[a, b] ∝ u_a · u_b        the same number of disagreements, by how often each label is given, u
+    spread of an order         sum over a, b of (N − E)[a, b] · |place of a − place of b|
+
+If the numbers were only codes, every order would be equally likely to have the smallest spread. They are taken for a
+scale if at most CHANCE of all orders have as small a one. With fewer than five labels there are too few orders to tell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import permutations
+
+import numpy as np
+from scipy import sparse
+
+from .answers import Answers
+from .scales import label_number
+from .types import Integers
+
+CHANCE = 1 / 60  # what the best of the orders of five labels can show, if the direction makes no difference
+LEAST_LABELS, MOST_LABELS = 5, 30  # that somebody gave; no longer scale is looked for
+ALL_ORDERS = 7  # with at most so many labels all orders are compared, with more as many as RANDOM_ORDERS
+RANDOM_ORDERS = 3000
+SAME = 1e-9  # spreads closer than this share of all pairs are the same
+
+
+def with_found_scales(answers: Answers) -> Answers:
+    """The same table, with the places of labels wherever the answers show that they are a scale."""
+    place = answers.place.copy()
+    for question in np.flatnonzero(~answers.is_ordered).tolist():
+        start, stop = answers.choice_start[question : question + 2].tolist()
+        if not LEAST_LABELS <= stop - start <= MOST_LABELS:
+            continue
+        numbers = np.array([label_number(label) for label in answers.choices[start:stop]])
+        if not np.isfinite(numbers).all() or len(np.unique(numbers)) < len(numbers):
+            continue
+        order = np.argsort(numbers)  # [K] the choice at each place
+        if is_scale(_votes(answers, question)[:, order]):
+            place[start:stop] = np.argsort(order)
+    return replace(answers, place=place)
+
+
+def is_scale(votes: sparse.csr_array) -> bool:
+    """Whether `votes` [items, K] show that the labels, in the order in which they are, are a scale."""
+    answered = np.asarray(votes.sum(axis=1))
+    votes, answered = votes[answered > 1], answered[answered > 1]
+    usage = np.asarray(votes.sum(axis=0))  # [K] u
+    votes, usage = votes[:, usage > 0], usage[usage > 0]
+    labels = len(usage)
+    if labels < LEAST_LABELS:
+        return False
+    share: sparse.csr_array = votes.multiply(1 / (answered - 1)[:, None]).tocsr()
+    disagreements = (votes.T @ share).toarray()  # [K, K] N
+    by_chance = np.outer(usage, usage)  # [K, K] E
+    for pairs in (disagreements, by_chance):
+        np.fill_diagonal(pairs, 0.0)
+    total = disagreements.sum()
+    excess = disagreements - by_chance * (total / by_chance.sum())
+    orders = _orders(labels)
+    spread = np.zeros(len(orders))
+    for a in range(labels):
+        for b in range(a):
+            spread += 2 * excess[a, b] * np.abs(orders[:, a] - orders[:, b])
+    return bool((spread <= spread[0] + SAME * total).mean() <= CHANCE * (1 + SAME))
+
+
+def _votes(answers: Answers, question: int) -> sparse.csr_array:
+    """[I, K] how many people gave each label of a question to each item."""
+    start, stop = answers.choice_start[question : question + 2].tolist()
+    own = (answers.item_question == question)[answers.option_item]
+    entries = answers.votes[own], (answers.option_item[own], answers.option_choice[own] - start)
+    votes: sparse.csr_array = sparse.csr_array(entries, shape=(len(answers.items), stop - start))
+    return votes
+
+
+def _orders(labels: int) -> Integers:
+    """[orders, K] the place of every label in the orders to compare; the first is the one in which they are."""
+    if labels <= ALL_ORDERS:
+        return np.array(list(permutations(range(labels))), np.int32)
+    generator = np.random.default_rng(0)
+    others = [generator.permutation(labels) for _ in range(RANDOM_ORDERS)]
+    return np.array([np.arange(labels), *others], np.int32)
