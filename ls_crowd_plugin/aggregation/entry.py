@@ -60,8 +60,8 @@ def aggregate(
         then all answers vote.
     ordered
         True if the labels have an order, as ratings have, or the names of the questions whose labels have. The order is
-        that of the label set, or numeric without one. If nothing is named, labels that are numbers have an order where
-        the answers show one; False if they have none in any case.
+        that of the label set, or numeric without one. None: five to thirty labels that are numbers have an order where
+        the answers show one. False, or no names: none has.
     decide
         `label` for the most probable label; `distance` for the label whose expected distance from the truth is the
         least, where labels are ordered.
@@ -76,17 +76,18 @@ def aggregate(
     keep_freed_memory()
     answers = encode_answers(tasks, annotators, labels, gold, label_set, questions, ordered=ordered)
     progress = progress or _ignore_progress
-    look_for_scales = ordered is not False and not ordered  # nothing is said
     if lessons is None:
-        voices = _find_voices(with_found_scales(answers) if look_for_scales else answers, rings)
+        voices = _find_voices(answers, rings)
+        if ordered is None:
+            voices = replace(voices, answers=replace(answers, place=with_found_scales(voices.table).place))
         method_fit = fit_method(voices.table, method, form, seed, progress)
         return Consensus(method_fit, seed, time.perf_counter() - started, decide=decide, voices=voices)
     if len(lessons.tasks):
-        learned = encode_lessons(lessons, answers)
-        if look_for_scales:
-            learned = with_found_scales(learned)
-            answers = replace(answers, place=learned.place)
-        voices = _find_voices(learned, rings)
+        voices = _find_voices(encode_lessons(lessons, answers), rings)
+        if ordered is None:
+            place = with_found_scales(voices.table).place
+            voices = replace(voices, answers=replace(voices.answers, place=place))
+            answers = replace(answers, place=place)
         method_fit = fit_method(voices.table, method, form, seed, progress)
     else:
         all_answers = encode_lessons(Lessons(tasks, annotators, labels, questions), answers)

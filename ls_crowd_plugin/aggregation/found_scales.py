@@ -1,31 +1,35 @@
-"""Which questions have labels that are a scale by what the answers show, if nobody said so.
+"""Which questions have labels that look like a scale by what the answers show, if nobody said so.
 
 Labels that are numbers may be ratings, or codes of classes. On a scale, people who disagree give labels that are near
 each other. So the order of the numbers is compared with other orders of the same labels, by how far apart people are
 when they disagree, beyond what the popularity of the labels explains:
 
-    N[a, b]                    pairs of people who gave a and b ≠ a to the same item, each pair by 1 / (answers − 1)
-    E[a, b] ∝ u_a · u_b        the same number of disagreements, by how often each label is given, u
-    spread of an order         sum over a, b of (N − E)[a, b] · |place of a − place of b|
+    N[a, b]                      pairs of people who gave a and b ≠ a to the same item, each by 1 / (answers − 1)
+    E[a, b] = α u_a u_b + β (u_a + u_b)
+                                 the same by how often each label is given, u: two who guess, and one who guesses beside
+                                 one who knows; α, β ≥ 0 as they fit N best
+    spread of an order           sum over a, b of (N − E)[a, b] · |place of a − place of b|
 
 If the numbers were only codes, every order would be equally likely to have the smallest spread. They are taken for a
-scale if at most CHANCE of all orders have as small a one. With fewer than five labels there are too few orders to tell.
+scale if at most LARGEST_SHARE of all orders have as small a one. With fewer than five labels there are too few orders.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from itertools import permutations
 
 import numpy as np
 from scipy import sparse
+from scipy.optimize import nnls
 
 from .answers import Answers
 from .scales import label_number
-from .types import Integers
+from .types import Floats, Integers, Positions
 
-CHANCE = 1 / 60  # what the best of the orders of five labels can show, if the direction makes no difference
-LEAST_LABELS, MOST_LABELS = 5, 30  # that somebody gave; no longer scale is looked for
+LARGEST_SHARE = 1 / 60  # of the orders; the least that five labels can show, since the direction makes no difference
+LEAST_LABELS, MOST_LABELS = 5, 30  # of a question, and the least that people gave
 ALL_ORDERS = 7  # with at most so many labels all orders are compared, with more as many as RANDOM_ORDERS
 RANDOM_ORDERS = 3000
 SAME = 1e-9  # spreads closer than this share of all pairs are the same
@@ -44,7 +48,7 @@ def with_found_scales(answers: Answers) -> Answers:
         order = np.argsort(numbers)  # [K] the choice at each place
         if is_scale(_votes(answers, question)[:, order]):
             place[start:stop] = np.argsort(order)
-    return replace(answers, place=place)
+    return answers if (place == answers.place).all() else replace(answers, place=place)
 
 
 def is_scale(votes: sparse.csr_array) -> bool:
@@ -58,17 +62,23 @@ def is_scale(votes: sparse.csr_array) -> bool:
         return False
     share: sparse.csr_array = votes.multiply(1 / (answered - 1)[:, None]).tocsr()
     disagreements = (votes.T @ share).toarray()  # [K, K] N
-    by_chance = np.outer(usage, usage)  # [K, K] E
-    for pairs in (disagreements, by_chance):
-        np.fill_diagonal(pairs, 0.0)
-    total = disagreements.sum()
-    excess = disagreements - by_chance * (total / by_chance.sum())
+    a, b = np.triu_indices(labels, 1)
+    excess = _excess(disagreements[a, b], usage / usage.sum(), a, b)
     orders = _orders(labels)
     spread = np.zeros(len(orders))
-    for a in range(labels):
-        for b in range(a):
-            spread += 2 * excess[a, b] * np.abs(orders[:, a] - orders[:, b])
-    return bool((spread <= spread[0] + SAME * total).mean() <= CHANCE * (1 + SAME))
+    for one, other, pairs in zip(a.tolist(), b.tolist(), excess.tolist(), strict=True):
+        spread += pairs * np.abs(orders[:, one] - orders[:, other])
+    same = SAME * disagreements.sum()
+    return bool((spread <= spread[0] + same).mean() <= LARGEST_SHARE * (1 + SAME))
+
+
+def _excess(disagreements: Floats, usage: Floats, a: Positions, b: Positions) -> Floats:
+    """[P] N − E of the pairs of labels a, b [P], by the share of answers that each label has."""
+    causes = np.stack([usage[a] * usage[b], usage[a] + usage[b]], axis=1)
+    weights, _ = nnls(causes / causes.sum(axis=0), disagreements)
+    by_popularity = (causes / causes.sum(axis=0)) @ weights
+    total = by_popularity.sum()
+    return np.asarray(disagreements - by_popularity * (disagreements.sum() / total if total > 0 else 0.0))
 
 
 def _votes(answers: Answers, question: int) -> sparse.csr_array:
@@ -80,6 +90,7 @@ def _votes(answers: Answers, question: int) -> sparse.csr_array:
     return votes
 
 
+@cache
 def _orders(labels: int) -> Integers:
     """[orders, K] the place of every label in the orders to compare; the first is the one in which they are."""
     if labels <= ALL_ORDERS:

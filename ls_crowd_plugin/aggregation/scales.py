@@ -72,6 +72,8 @@ def _ranks(labels: Sequence[Label], given: list[Label], question: Id) -> list[in
 
 def label_number(label: Label) -> float:
     """The number that a label reads as; not a number if it is none."""
+    if isinstance(label, bool):
+        return math.nan
     try:
         return float(label)
     except (TypeError, ValueError, OverflowError):

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from ..errors import UnusableInput
+from ..records import MIN_ORDERED
 from .answers import Answers
 from .calibration import AS_IT_IS, DEFAULT_CALIBRATION, POOL_CALIBRATION, Calibration, calibrate
 from .cross_validation import MIN_WEIGHT, GoldWeights, HeldOut, cross_validate, weigh_by_gold
@@ -21,9 +22,9 @@ OTHERS_WEIGHT, OTHERS_GOLD = 0.2, 10.0  # prior weight of forms that only gold c
 
 # Where mistakes depend on the label, no form is best on most crowds, and evidence does not tell which one is. So three
 # forms that err in different ways count the same: one with many numbers per annotator, one with few, and the votes.
-# A form that knows the order of the labels is better than either of the other two, and counts as much as both.
+# A form that knows the order of all labels is better than either of the other two, and counts as much as both.
 POOLED_WITH_HABITS = ("leanings", "agreement")
-COUNTS_AS = {"habits": 1, "ordered": 2}  # family that is pooled → as how many of those two it counts
+POOLED = ("habits", "ordered")  # families
 VOTES = ("agreement", "plu")  # may always get weight from gold
 
 
@@ -165,15 +166,18 @@ def _member(name: str) -> Form:
 def _choose_weights(fits: Mapping[str, Fit], answers: Answers) -> dict[str, float]:
     """Weigh the forms by their evidence; `fits` has the best one first. A form of habits or of a scale is pooled."""
     family = FORMS[next(iter(fits))].family
-    if family not in COUNTS_AS:
+    if family not in POOLED:
         return _weights(fits)
     own = _weights({name: fit for name, fit in fits.items() if FORMS[name].family == family})
     others = [name for name in POOLED_WITH_HABITS if _member(name).fits_in_memory(answers)]
-    share = 1 / (COUNTS_AS[family] + len(others))
-    return {
-        **{name: weight * share * COUNTS_AS[family] for name, weight in own.items()},
-        **dict.fromkeys(others, share),
-    }
+    counts_as = 2 if family == "ordered" and _all_ordered(answers) else 1
+    share = 1 / (counts_as + len(others))
+    return {**{name: weight * share * counts_as for name, weight in own.items()}, **dict.fromkeys(others, share)}
+
+
+def _all_ordered(answers: Answers) -> bool:
+    """Whether all questions with more than two labels are ordered: for others, an ordered form is one of habits."""
+    return bool(answers.is_ordered[np.diff(answers.choice_start) >= MIN_ORDERED].all())
 
 
 def _try_forms(answers: Answers, forms: Mapping[str, Form], progress: Progress) -> dict[str, Fit]:
@@ -296,8 +300,8 @@ def _reason(weights: Mapping[str, float]) -> str:
     forms = _in_words([f"{name} ({weight:.0%})" for name, weight in weights.items()])
     if "agreement" in weights:
         is_scale = any(FORMS[name].family == "ordered" for name in weights if name in FORMS)
-        found = "The labels are a scale" if is_scale else "Mistakes depend on the label"
-        return f"{found}. Averages {forms}, which err in different ways."
+        why = "The labels behave like a scale" if is_scale else "Mistakes depend on the label"
+        return f"{why}. Averages {forms}, which err in different ways."
     return f"Averages {forms}, which explain the answers about equally well."
 
 

@@ -191,16 +191,16 @@ def best_labels(answers: Answers, score: Floats) -> Floats:
 
     A label that nobody chose scores 0, so if all options score less, none of them wins. Gold items keep their gold.
     """
-    winner = np.empty(len(score))
+    winner, has_gold = np.empty(len(score)), answers.has_gold
     for items, options, start, item in answers.blocks:
         top = np.maximum.reduceat(score[options], start)
         tolerance = 1e-9 * (1 + np.abs(top))
         best = (score[options] >= (top - tolerance)[item]).astype(float)
         share = 1 / group_sums(item, best, len(top))
         share[(top < -tolerance) & (answers.unchosen_count[items] > 0)] = 0.0
-        share[answers.has_gold[items]] = 0.0
+        share[has_gold[items]] = 0.0
         np.multiply(best, share[item], out=winner[options])
-    winner[answers.gold_option[answers.has_gold]] = 1.0
+    winner[answers.gold_option[has_gold]] = 1.0
     return winner
 
 

@@ -12,7 +12,7 @@ import click
 
 from ..records import ANNOTATOR_COLUMNS, METHODS, RINGS
 from .files import check_output_directory, csv_lines, parse_labels, read_answers, read_gold, write_directory
-from .options import decide_option, ordered_option, ordered_questions
+from .options import decide_option, ordered_option, ordered_questions, unordered_option
 from .progress import ProgressDisplay
 from .summary import summary
 
@@ -30,6 +30,7 @@ FILES = ("consensus.csv", "annotators.csv", "run.json")
 @click.option("--form", metavar="NAME", help="Form of GEM, see docs/methods.md. By default the data decide.")
 @click.option("--labels", metavar="A,B,C", help="The full label set, where some label was never chosen.")
 @ordered_option
+@unordered_option
 @decide_option
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed for random choices, such as ties."
@@ -58,6 +59,7 @@ def aggregate(
     form: str | None,
     labels: str | None,
     ordered: tuple[str, ...],
+    unordered: bool,
     decide: str,
     seed: int,
     rings: str,
@@ -71,7 +73,7 @@ def aggregate(
     """
     if form is not None and method != "gem":
         raise click.UsageError("--form is a form of gem: give --method gem with it.")
-    scales = ordered_questions(ordered, decide)
+    scales = ordered_questions(ordered, unordered, decide)
     label_set = None if labels is None else parse_labels(labels)
     check_output_directory(directory, FILES)
     with ProgressDisplay() as progress:

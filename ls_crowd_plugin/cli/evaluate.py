@@ -9,7 +9,7 @@ import click
 
 from ..records import Json, percent
 from .files import parse_labels, read_answers, read_gold
-from .options import decide_option, ordered_option, ordered_questions
+from .options import decide_option, ordered_option, ordered_questions, unordered_option
 from .progress import ProgressDisplay
 from .summary import listed
 
@@ -23,6 +23,7 @@ FEW_GOLD = 50
 )
 @click.option("--labels", metavar="A,B,C", help="The full label set, where some label was never chosen.")
 @ordered_option
+@unordered_option
 @decide_option
 @click.option(
     "--folds", type=click.IntRange(min=2), default=5, show_default=True, help="Number of parts the gold is split into."
@@ -33,6 +34,7 @@ def evaluate(
     gold_file: Path,
     labels: str | None,
     ordered: tuple[str, ...],
+    unordered: bool,
     decide: str,
     folds: int,
     seed: int,
@@ -46,7 +48,7 @@ def evaluate(
     Then auto is judged on the same tasks with none, a quarter, half and all of the gold that is not held out, which
     shows what more gold would buy. That takes about as long as the comparison.
     """
-    scales = ordered_questions(ordered, decide)
+    scales = ordered_questions(ordered, unordered, decide)
     label_set = None if labels is None else parse_labels(labels)
     with ProgressDisplay() as progress:
         answers = read_answers(answers_file, label_set, progress)

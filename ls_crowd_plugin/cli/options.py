@@ -15,8 +15,9 @@ ordered_option = click.option(
     is_flag=False,
     flag_value=EVERY_QUESTION,
     help="The labels are a scale, in the order of --labels or of their numbers: those of all questions, or of one"
-    " (repeat for more).",
+    " (repeat for more). Without it, numbers are taken for a scale where the answers show it.",
 )
+unordered_option = click.option("--unordered", is_flag=True, help="Numbers are only names: nothing is a scale.")
 decide_option = click.option(
     "--decide",
     type=click.Choice(DECISIONS),
@@ -26,8 +27,12 @@ decide_option = click.option(
 )
 
 
-def ordered_questions(ordered: tuple[str, ...], decide: str) -> bool | tuple[str, ...]:
-    """What `--ordered` says: all questions, or which; checked against `--decide`."""
+def ordered_questions(ordered: tuple[str, ...], unordered: bool, decide: str) -> bool | tuple[str, ...] | None:
+    """What `--ordered` and `--unordered` say: all questions, or which, or none; None if they say nothing."""
+    if ordered and unordered:
+        raise click.UsageError("--ordered and --unordered contradict each other; give one of them.")
     if decide == "distance" and not ordered:
         raise click.UsageError("--decide distance needs a scale: give --ordered with it.")
-    return True if EVERY_QUESTION in ordered else ordered
+    if unordered:
+        return False
+    return True if EVERY_QUESTION in ordered else ordered or None

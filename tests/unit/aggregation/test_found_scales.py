@@ -52,6 +52,20 @@ def test_classes_are_seldom_taken_for_a_scale() -> None:
     assert count <= 10  # 200 / 60 are to be expected
 
 
+@pytest.mark.parametrize("popularity", [(0.35, 0.15, 0.05, 0.15, 0.3), (0.45, 0.08, 0.08, 0.08, 0.08, 0.23)])
+def test_classes_that_are_frequent_at_both_ends_are_seldom_taken_for_a_scale(popularity: tuple[float, ...]) -> None:
+    """As in lists of codes that begin with "none" and end with "other"; whoever does not know the class guesses."""
+    generator = np.random.default_rng(0)
+    share = np.array(popularity) / sum(popularity)
+    count = 0
+    for _ in range(40):
+        truth = generator.choice(len(share), 400, p=share)
+        guessed = 0.25 / len(share)
+        votes = [generator.multinomial(4, guessed + 0.75 * (np.arange(len(share)) == z)) for z in truth]
+        count += is_scale(sparse.csr_array(np.array(votes, float)))
+    assert count <= 4  # without regard to popularity, a fifth
+
+
 def test_the_order_is_that_of_the_numbers_whatever_their_form() -> None:
     rows = renamed(rated_crowd(0).rows, ["-1", "2.5", "9", "10", "100"])
     assert found(encode_rows(rows)) == {"-1": 0, "2.5": 1, "9": 2, "10": 3, "100": 4}
@@ -89,15 +103,32 @@ def test_each_question_is_looked_at_by_itself() -> None:
     assert dict(zip(answers.questions, answers.is_ordered.tolist(), strict=True)) == {"class": False, "stars": True}
 
 
-@pytest.mark.parametrize("ordered", [None, [], ()])
-def test_a_scale_is_used_if_nothing_is_said(ordered: Any) -> None:
-    facts = aggregate_rows(rated_crowd(0).rows, ordered=ordered).facts
+def test_a_scale_is_used_if_nothing_is_said() -> None:
+    facts = aggregate_rows(rated_crowd(0).rows, ordered=None).facts
     assert "ordered-1 (50%), leanings (25%) and agreement (25%)" in facts["why"]
-    assert facts["why"].startswith("The labels are a scale.")
+    assert facts["why"].startswith("The labels behave like a scale.")
 
 
-def test_a_scale_is_not_looked_for_if_the_caller_says_that_there_is_none() -> None:
-    assert "ordered" not in aggregate_rows(rated_crowd(0).rows, ordered=False).facts["why"]
+@pytest.mark.parametrize("ordered", [False, [], (), frozenset()])
+def test_a_scale_is_not_looked_for_if_the_caller_says_that_there_is_none(ordered: Any) -> None:
+    assert "ordered" not in aggregate_rows(rated_crowd(0).rows, ordered=ordered).facts["why"]
+
+
+def test_other_questions_are_weighed_as_without_it() -> None:
+    """Beside a scale, a question without order gets the three members of its average in equal parts."""
+    rows: list[Row] = [(task, person, label, "stars") for task, person, label in rated_crowd(0).rows]
+    rows += [(task, person, "xyz"[label % 3], "class") for task, person, label in rated_crowd(1, labels=3).rows]
+    why = aggregate_rows(rows, ordered=["stars"]).facts["why"]
+    assert "ordered-1" in why
+    assert "leanings (33%) and agreement (33%)" in why
+
+
+def test_votes_know_the_scale_that_was_found() -> None:
+    rows = rated_crowd(0).rows
+    consensus = aggregate_rows(rows)
+    tasks, people, labels = (list(column) for column in zip(*[row for row in rows if row[0] == "t0"], strict=True))
+    vote = consensus.vote(tasks, people, labels)
+    assert vote.confidence["t0"] == pytest.approx(consensus.confidence["t0"])
 
 
 def test_a_scale_that_was_found_is_treated_as_one_that_was_said() -> None:

@@ -96,7 +96,7 @@ class TestProbing:
 
     def test_told_gold_from_other_tasks_when_everything_was_learned_from(self) -> None:
         """That the attack is one: unprotected, the people who answered a task reveal whether it is gold."""
-        crowd = probed_crowd(4, labels=2, people=8, tasks=60, own_answers=30, gold=0.3, method="neg")
+        crowd = probed_crowd(2, labels=2, people=8, tasks=60, own_answers=30, gold=0.3, method="neg")
         tasks = tasks_to_probe(crowd, gold=15, others=20)
         before, now = (probe(crowd, switch, tasks, protected)["others' accuracy"] for protected in (False, True))
         assert before < 0.3
