@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ from ..errors import CrowdError, UnusableInput
 from .schema import DATA_SCHEMA, WORK_SCHEMA, Schema, upgrade
 
 BUSY_SECONDS = 30.0
+RETRY_SECONDS = 0.01
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ def _connect(target: URL, address: str, synchronous: str, busy_seconds: float) -
         if target.get_backend_name() == "sqlite":
             engine = create_engine(target)
             pragmas = [f"synchronous={synchronous}", f"busy_timeout={busy_seconds * 1000:.0f}"]
-            event.listen(engine, "connect", partial(_set_up_sqlite, pragmas))
+            event.listen(engine, "connect", partial(_set_up_sqlite, pragmas, busy_seconds))
         else:
             engine = create_engine(target, pool_pre_ping=True, connect_args=_timeouts(busy_seconds))
         if _is_file(target):
@@ -147,9 +149,21 @@ def _timeouts(seconds: float) -> dict[str, str | int]:
     }
 
 
-def _set_up_sqlite(pragmas: Sequence[str], connection: sqlite3.Connection, _: object) -> None:
+def _set_up_sqlite(pragmas: Sequence[str], busy_seconds: float, connection: sqlite3.Connection, _: object) -> None:
     """Let readers go on during a write, let a writer wait for another, and enforce foreign keys."""
     cursor = connection.cursor()
-    for pragma in (*pragmas, "journal_mode=WAL", "foreign_keys=ON"):
+    for pragma in (*pragmas, "foreign_keys=ON"):
         cursor.execute(f"PRAGMA {pragma}")
+    _use_write_ahead_log(cursor, busy_seconds)
     cursor.close()
+
+
+def _use_write_ahead_log(cursor: sqlite3.Cursor, busy_seconds: float) -> None:
+    """Change the journal mode; where several processes do so at once, SQLite fails instead of waiting."""
+    deadline = time.monotonic() + busy_seconds
+    while time.monotonic() < deadline:
+        with suppress(sqlite3.OperationalError):
+            cursor.execute("PRAGMA journal_mode=WAL")
+            return
+        time.sleep(RETRY_SECONDS)
+    cursor.execute("PRAGMA journal_mode=WAL")

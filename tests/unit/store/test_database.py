@@ -130,6 +130,16 @@ class TestSeveralConnections:
         patient.dispose()
         hasty.dispose()
 
+    def test_waits_for_another_process_that_makes_its_tables_at_the_same_time(self, tmp_path: Path) -> None:
+        path = tmp_path / "crowd.db"
+        with sqlite3.connect(path, isolation_level=None, check_same_thread=False) as other:
+            other.execute("CREATE TABLE theirs (id INTEGER)")  # the journal mode is still that of a new file
+            other.execute("BEGIN IMMEDIATE")
+            threading.Timer(0.2, other.execute, ("COMMIT",)).start()
+            with open_data(f"sqlite:///{path}").connect() as connection:
+                assert connection.execute(text("PRAGMA journal_mode")).scalar() == "wal"
+        other.close()
+
 
 class TestTransactions:
     def test_that_fail_leave_nothing(self, mirror_store: Store) -> None:
