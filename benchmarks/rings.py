@@ -155,7 +155,7 @@ class Runner:
         clean = self._clean[crowd.name]
         before = self._accuracy(with_ring, rings=False) - clean
         after = self._accuracy(with_ring, rings=True) - clean if rings else before
-        warned = int(voices.has_second)
+        warned = int(bool(voices.disputed))
         points = [votes - plain, before, after, self._accuracy(injected.merged(), rings=False) - clean]
         print(f"  {kind.name}, {crowd.name}: {found} of {len(injected.members)} found, {warned=} {points}", flush=True)
         return [crowd.name, found / len(injected.members), others, warned, *points]

@@ -149,9 +149,10 @@ class Consensus:
     ) -> Consensus:
         """What other answers of the same people say, by what this consensus has learned; nothing is learned from them.
 
-        It takes a small part of the time of a fit, and says about these tasks what `aggregate` of all answers says
-        with the answers of this consensus as its lessons. Raises UnusableInput for annotators, questions and labels
-        that this consensus does not know. Only what it says about tasks is new: people are as they were.
+        Give all answers to each task: earlier ones do not vote. It takes a small part of the time of a fit, and says
+        about these tasks what `aggregate` of all answers says with the answers of this consensus as its lessons. Raises
+        UnusableInput for annotators, questions and labels that this consensus does not know. What it says about people
+        is as before, but for their numbers of answers, which are those of the vote, as are the warnings.
         """
         answers = encode_lessons(Lessons(tasks, annotators, labels, questions, gold), self._given)
         voices = replace(self._voices, answers=answers)
@@ -212,7 +213,7 @@ class Consensus:
 
     @property
     def rings(self) -> tuple[Ring, ...]:
-        """The groups of people that are counted as one voice each."""
+        """The groups of people who give the same answers; `is_one_voice` if they are counted as one voice."""
         return self._voices.rings
 
     @cached_property
@@ -247,7 +248,8 @@ class Consensus:
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """What the user should know although it did not stop the work."""
-        return (*crowd_warnings(self._given), *fit_warnings(self._fit), *self._voices.warnings)
+        gold = {self._answers.items[item] for item in np.flatnonzero(self._answers.has_gold).tolist()}
+        return (*crowd_warnings(self._given), *fit_warnings(self._fit), *self._voices.warnings(self.labels, gold))
 
     @property
     def facts(self) -> Json:

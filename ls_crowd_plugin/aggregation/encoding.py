@@ -63,7 +63,7 @@ def encode_answers(
 def encode_lessons(lessons: Lessons, answers: Answers) -> Answers:
     """A table of other answers, with the annotators, questions and labels of `answers` in the same order.
 
-    Raises UnusableInput if the lessons name any that `answers` does not have.
+    Raises UnusableInput if the lessons name any that `answers` does not have, or in a way that has another order.
     """
     named = {
         question: answers.choices[start:stop]
@@ -84,10 +84,14 @@ def encode_lessons(lessons: Lessons, answers: Answers) -> Answers:
     for kind, found, known in (
         ("annotator", table.annotators, answers.annotators),
         ("question", table.questions, answers.questions),
+        ("label", table.choices, answers.choices),
     ):
         if found != known:
-            name = next(one for one in found if one not in set(known))
-            raise UnusableInput(f"There is no {kind} {name!r} among the answers.")
+            names = set(known)
+            for name in found:
+                if name not in names:
+                    raise UnusableInput(f"There is no {kind} {name!r} among the answers.")
+            raise UnusableInput(f"The {kind}s have no order of their own; use text or integers for all of them.")
     return replace(table, place=answers.place)
 
 

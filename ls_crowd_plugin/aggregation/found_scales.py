@@ -12,6 +12,9 @@ when they disagree, beyond what the popularity of the labels explains:
 
 If the numbers were only codes, every order would be equally likely to have the smallest spread. They are taken for a
 scale if at most LARGEST_SHARE of all orders have as small a one. With fewer than five labels there are too few orders.
+
+Codes of related classes often stand side by side, and then the order is not one of many equal ones. But groups have
+borders: only on a scale is every label taken for its neighbours more often than popularity explains, N > E.
 """
 
 from __future__ import annotations
@@ -38,6 +41,9 @@ SAME = 1e-9  # spreads closer than this share of all pairs are the same
 def with_found_scales(answers: Answers) -> Answers:
     """The same table, with the places of labels wherever the answers show that they are a scale."""
     place = answers.place.copy()
+    option_question = answers.item_question[answers.option_item]
+    by_question = np.argsort(option_question, kind="stable")
+    begin = np.searchsorted(option_question[by_question], np.arange(len(answers.questions) + 1))
     for question in np.flatnonzero(~answers.is_ordered).tolist():
         start, stop = answers.choice_start[question : question + 2].tolist()
         if not LEAST_LABELS <= stop - start <= MOST_LABELS:
@@ -46,7 +52,8 @@ def with_found_scales(answers: Answers) -> Answers:
         if not np.isfinite(numbers).all() or len(np.unique(numbers)) < len(numbers):
             continue
         order = np.argsort(numbers)  # [K] the choice at each place
-        if is_scale(_votes(answers, question)[:, order]):
+        options = by_question[begin[question] : begin[question + 1]]
+        if is_scale(_votes(answers, options, start, stop - start)[:, order]):
             place[start:stop] = np.argsort(order)
     return answers if (place == answers.place).all() else replace(answers, place=place)
 
@@ -64,11 +71,13 @@ def is_scale(votes: sparse.csr_array) -> bool:
     disagreements = (votes.T @ share).toarray()  # [K, K] N
     a, b = np.triu_indices(labels, 1)
     excess = _excess(disagreements[a, b], usage / usage.sum(), a, b)
+    same = SAME * disagreements.sum()
+    if (excess[b - a == 1] <= same).any():
+        return False
     orders = _orders(labels)
     spread = np.zeros(len(orders))
     for one, other, pairs in zip(a.tolist(), b.tolist(), excess.tolist(), strict=True):
         spread += pairs * np.abs(orders[:, one] - orders[:, other])
-    same = SAME * disagreements.sum()
     return bool((spread <= spread[0] + same).mean() <= LARGEST_SHARE * (1 + SAME))
 
 
@@ -81,12 +90,11 @@ def _excess(disagreements: Floats, usage: Floats, a: Positions, b: Positions) ->
     return np.asarray(disagreements - by_popularity * (disagreements.sum() / total if total > 0 else 0.0))
 
 
-def _votes(answers: Answers, question: int) -> sparse.csr_array:
-    """[I, K] how many people gave each label of a question to each item."""
-    start, stop = answers.choice_start[question : question + 2].tolist()
-    own = (answers.item_question == question)[answers.option_item]
-    entries = answers.votes[own], (answers.option_item[own], answers.option_choice[own] - start)
-    votes: sparse.csr_array = sparse.csr_array(entries, shape=(len(answers.items), stop - start))
+def _votes(answers: Answers, options: Positions, first: int, labels: int) -> sparse.csr_array:
+    """[items of the options, K] how many people gave each of the K labels from the `first` on to each item."""
+    items, row = np.unique(answers.option_item[options], return_inverse=True)
+    entries = answers.votes[options], (row, answers.option_choice[options] - first)
+    votes: sparse.csr_array = sparse.csr_array(entries, shape=(len(items), labels))
     return votes
 
 

@@ -110,7 +110,9 @@ class Background:
         for _ in range(PASSES):
             quick.m_step()
             quick.e_step()
-        self.labels = np.concatenate([question.label_posterior().argmax(1) for question in quick.questions])
+        self.labels = np.empty(len(answers.items), np.int64)  # [I] the choice that is the most probable label
+        for question in quick.questions:
+            self.labels[question.items] = question.choices.start + question.label_posterior().argmax(1)
         self._model = HabitsModel(answers.with_all_options(), GRADES)
         for own, other in zip(self._model.questions, quick.questions, strict=True):
             own.cell = other.cell

@@ -17,10 +17,10 @@ ring whose members are right where they stand alone.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
 
 import numpy as np
 from scipy import sparse
@@ -30,12 +30,13 @@ from ..records import Ring
 from .answers import Answers
 from .ring_candidates import MIN_COMPARED, MIN_SHARED, Candidates, chance_of_agreement, find_candidates
 from .ring_evidence import Background, one_voice
-from .types import Floats, Positions
+from .types import Floats, Id, Label, Positions
 
 COPIES = 0.01  # probability that somebody copies; honest pairs of real crowds need it this small to be left alone
 ALIKE = 0.15  # spread of κ in a clique: copies at 95% have about .95 with the original, .9 with each other, and noise
 PROMISING = 0.25  # a test whose first rounds do not come to this share of the evidence needed is given up
 SECOND_SHARE = 1 / 3  # of labels that differ; real crowds had at most 18%, and with a large false rule at least 50%
+MIN_DECIDING = 3  # gold items that tell which of two explanations is right
 BATCH = 20  # tests between two looks at which rings are proven
 MAX_ROUNDS = 4  # of tests; each is told who is one voice by the one before
 MAX_ANSWERS = 50_000  # that the tests learn from
@@ -48,6 +49,11 @@ SECOND_EXPLANATION = (
     " or the other way round. Gold for a few tasks on which they differ would tell."
 )
 
+NOT_SEARCHED = (
+    "Nobody looked for people who give the same answers: so many labels for so many people would take too much memory."
+    " With fewer labels, or on a part of the tasks, the search is possible."
+)
+
 Members = tuple[int, ...]  # positions in `Answers.annotators`, ascending
 
 
@@ -58,7 +64,8 @@ class Voices:
     answers: Answers  # everybody's, as they were given
     groups: tuple[Members, ...] = ()
     rings: tuple[Ring, ...] = ()  # the groups, with what their members' answers have in common
-    has_second: bool = False  # whether the answers have a second explanation
+    disputed: Mapping[Id, tuple[Label, Label]] = field(default_factory=dict)  # item → its label by two explanations
+    was_searched: bool = True
 
     @classmethod
     def search(cls, answers: Answers) -> Voices:
@@ -66,7 +73,7 @@ class Voices:
         search = find_rings(answers)
         groups = tuple(members for members in search.groups if not _is_right_alone(answers, members))
         rings = tuple(_describe(answers, members) for members in groups)
-        return cls(answers, groups, rings, search.has_second and not answers.has_gold.any())
+        return cls(answers, groups, rings, search.disputed, search.was_possible)
 
     @cached_property
     def voice(self) -> Positions:
@@ -78,9 +85,18 @@ class Voices:
         """The answers in which every ring is one annotator, with the name of its first member."""
         return one_voice(self.answers, self.voice) if self.groups else self.answers
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        return (SECOND_EXPLANATION,) if self.has_second else ()
+    def warnings(self, labels: Mapping[Id, Label], gold: Collection[Id]) -> tuple[str, ...]:
+        """`labels` are those of the consensus; `gold` are the items of which they are known."""
+        disputed = (SECOND_EXPLANATION,) if self.disputed and not self._is_decided(labels, gold) else ()
+        return disputed if self.was_searched else (*disputed, NOT_SEARCHED)
+
+    def _is_decided(self, labels: Mapping[Id, Label], gold: Collection[Id]) -> bool:
+        """Whether the other labels follow the explanation that gold supports."""
+        follow = np.zeros((2, 2), int)  # [is gold, explanation] labels
+        for item, explanations in self.disputed.items():
+            follow[int(item in gold)] += [item in labels and labels[item] == label for label in explanations]
+        lead = follow[:, 0] - follow[:, 1]
+        return bool(follow[1].sum() >= MIN_DECIDING and lead[0] * lead[1] > 0)
 
 
 @dataclass(frozen=True)
@@ -88,7 +104,8 @@ class RingSearch:
     """What a crowd's answers show."""
 
     groups: tuple[Members, ...] = ()  # the one with the first member first
-    has_second: bool = False  # whether the answers have a second explanation
+    disputed: Mapping[Id, tuple[Label, Label]] = field(default_factory=dict)  # item → its label by two explanations
+    was_possible: bool = True
 
 
 def find_rings(answers: Answers) -> RingSearch:
@@ -106,7 +123,7 @@ def find_rings(answers: Answers) -> RingSearch:
         return RingSearch()
     part = _items_of(answers, candidates)
     if _table_size(part) > MAX_TABLE:
-        return RingSearch()
+        return RingSearch(was_possible=False)
     suspects = _minorities(answers, _cliques(candidates.kappa))
     groups, labels = _judged(part, suspects, suspects), []
     for _ in range(MAX_ROUNDS):
@@ -118,9 +135,12 @@ def find_rings(answers: Answers) -> RingSearch:
             break
     else:  # where rounds contradict each other, only what two of them say counts
         groups = tuple(members for members in groups if members in before)
-    has_second = bool((labels[0] != labels[-1]).mean() > SECOND_SHARE)
-    rings = _judged(part, _minorities(answers, groups), suspects)
-    return RingSearch(() if has_second else rings, has_second)
+    differ = labels[0] != labels[-1]
+    if differ.mean() > SECOND_SHARE:
+        two = [[part.choices[choice] for choice in by_round.tolist()] for by_round in (labels[0], labels[-1])]
+        items = np.flatnonzero(differ).tolist()
+        return RingSearch(disputed={part.items[item]: (two[0][item], two[1][item]) for item in items})
+    return RingSearch(_judged(part, _minorities(answers, groups), suspects))
 
 
 def _test(background: Background, candidates: Candidates, people: int) -> tuple[Members, ...]:
@@ -141,20 +161,36 @@ def _test(background: Background, candidates: Candidates, people: int) -> tuple[
 
 def _cliques(kappa: Mapping[tuple[int, int], float]) -> tuple[Members, ...]:
     """Groups of whom all pairs are suspect and agree about as much; made from the pairs that agree most first."""
-    group: dict[int, set[int]] = {}
-    highest: dict[int, float] = {}  # κ in each person's group
+    group = {person: person for pair in kappa for person in pair}  # the first member of everybody's group
+    members = {person: [person] for person in group}
+    highest = dict.fromkeys(group, -np.inf)  # κ in a group
+    between: dict[int, dict[int, tuple[int, float, float]]] = defaultdict(dict)  # pairs, least and highest κ
     for (a, b), own in kappa.items():
-        one, other = group.setdefault(a, {a}), group.setdefault(b, {b})
-        if one is other:
+        between[a][b] = between[b][a] = (1, own, own)
+    for a, b in kappa:
+        one, other = group[a], group[b]
+        if one == other:
             continue
-        between = [kappa.get((min(pair), max(pair)), -np.inf) for pair in product(one, other)]
-        top = max(own, highest.get(a, own), highest.get(b, own), *between)
-        if min(between) >= top - ALIKE:
-            one |= other
-            for person in one:
-                group[person], highest[person] = one, top
-    distinct = {min(members): members for members in group.values() if len(members) > 1}
-    return tuple(tuple(sorted(distinct[first])) for first in sorted(distinct))
+        pairs, least, most = between[one][other]
+        top = max(most, highest[one], highest[other])
+        if pairs < len(members[one]) * len(members[other]) or least < top - ALIKE:
+            continue
+        highest[one] = top
+        members[one] += members[other]
+        group |= dict.fromkeys(members.pop(other), one)
+        _merge(between, one, other)
+    distinct = sorted(tuple(sorted(people)) for people in members.values() if len(people) > 1)
+    return tuple(distinct)
+
+
+def _merge(between: dict[int, dict[int, tuple[int, float, float]]], one: int, other: int) -> None:
+    """Give one group the pairs that another has with third ones."""
+    for third, (pairs, least, most) in between.pop(other).items():
+        del between[third][other]
+        if third != one:
+            before = between[one].get(third, (0, np.inf, -np.inf))
+            merged = pairs + before[0], min(least, before[1]), max(most, before[2])
+            between[one][third] = between[third][one] = merged
 
 
 def _minorities(answers: Answers, groups: Collection[Members]) -> tuple[Members, ...]:

@@ -72,7 +72,7 @@ def _ranks(labels: Sequence[Label], given: list[Label], question: Id) -> list[in
 
 def label_number(label: Label) -> float:
     """The number that a label reads as; not a number if it is none."""
-    if isinstance(label, bool):
+    if isinstance(label, bool) or "_" in str(label):  # in Python, "1_2" is 12
         return math.nan
     try:
         return float(label)

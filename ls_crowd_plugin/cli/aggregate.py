@@ -41,7 +41,8 @@ FILES = ("consensus.csv", "annotators.csv", "run.json")
     default="off",
     is_flag=False,
     flag_value="count",
-    help="People who give the same answers against everybody else: show them, or (--rings alone) count them as one.",
+    help="People who give the same answers against everybody else: --rings=show them, or --rings at the end, or"
+    " --rings=count, to count them as one.",
 )
 @click.option("--quiet", is_flag=True, help="Print no summary.")
 @click.option(

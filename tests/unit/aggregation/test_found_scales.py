@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -66,12 +67,42 @@ def test_classes_that_are_frequent_at_both_ends_are_seldom_taken_for_a_scale(pop
     assert count <= 4  # without regard to popularity, a fifth
 
 
+@pytest.mark.parametrize("groups", [(2, 2, 2), (4, 4), (2, 2, 2, 2, 2), (3, 3, 3)])
+def test_codes_of_related_classes_side_by_side_are_seldom_taken_for_a_scale(groups: tuple[int, ...]) -> None:
+    """As in 11, 12, 21, 22: people confuse the classes of a group, and hardly ever those of different ones."""
+    generator = np.random.default_rng(0)
+    group = np.repeat(np.arange(len(groups)), groups)
+    related = (group[:, None] == group) / np.array(groups)[group]
+    confusion = 0.73 * np.eye(len(group)) + 0.25 * related + 0.02 / len(group)
+    count = 0
+    for _ in range(40):
+        votes = [generator.multinomial(5, confusion[z]) for z in generator.integers(len(group), size=300)]
+        count += is_scale(sparse.csr_array(np.array(votes, float)))
+    assert count <= 2  # without a look at neighbours, up to all
+
+
+def test_many_questions_take_time_in_proportion_to_their_answers() -> None:
+    generator = np.random.default_rng(0)
+    rows: list[Row] = [
+        (task, person, int(generator.integers(5)), question)
+        for question in range(2000)
+        for task in range(3)
+        for person in range(3)
+    ]
+    answers = encode_rows(rows)
+    started = time.process_time()
+    with_found_scales(answers)
+    assert time.process_time() - started < 5  # with a look at the whole table for each, half a minute
+
+
 def test_the_order_is_that_of_the_numbers_whatever_their_form() -> None:
     rows = renamed(rated_crowd(0).rows, ["-1", "2.5", "9", "10", "100"])
     assert found(encode_rows(rows)) == {"-1": 0, "2.5": 1, "9": 2, "10": 3, "100": 4}
 
 
-@pytest.mark.parametrize("names", ["abcde", ["1", "1.0", "2", "3", "4"], ["1", "2", "3", "4", "nan"]])
+@pytest.mark.parametrize(
+    "names", ["abcde", ["1", "1.0", "2", "3", "4"], ["1", "2", "3", "4", "nan"], ["1_1", "1_2", "2_1", "2_2", "3_1"]]
+)
 def test_other_labels_are_no_scale(names: Sequence[str]) -> None:
     assert set(found(encode_rows(renamed(rated_crowd(0).rows, names))).values()) == {-1}
 

@@ -10,10 +10,10 @@ import pytest
 from ls_crowd_plugin.aggregation import aggregate
 from ls_crowd_plugin.aggregation.answers import Answers
 from ls_crowd_plugin.aggregation.encoding import encode_answers
-from ls_crowd_plugin.aggregation.rings import Voices, find_rings
+from ls_crowd_plugin.aggregation.rings import Voices, _cliques, find_rings
 from ls_crowd_plugin.demo.crowds import large_crowd
 from tests.support.crowds import Row, aggregate_rows, encode_rows, small_crowd
-from tests.support.ring_crowds import LABELS, RING, answer, independent_crowd, ring_rows
+from tests.support.ring_crowds import LABELS, RING, answer, independent_crowd, ring_rows, truth_share
 
 
 def _votes(seed: int, tasks: int, votes: int) -> list[tuple[int, int, str]]:
@@ -191,8 +191,37 @@ def test_a_large_group_with_a_rule_of_its_own_is_a_second_explanation() -> None:
             rows.append((task, member, LABELS[(task + 1) % 4] if follows else answer(generator, task, 0.25)))
     consensus = aggregate_rows(rows, method="gem", form="skill-0", rings="count")
     assert (consensus.rings, sum("two explanations" in warning for warning in consensus.warnings)) == ((), 1)
-    told = aggregate_rows(rows, gold={0: "a"}, method="gem", form="skill-0", rings="count")
-    assert not any("two explanations" in warning for warning in told.warnings)
+    for gold_tasks, is_told in ((range(0), False), (range(1), False), (range(0, 200, 5), True)):
+        gold = {task: LABELS[task % 4] for task in gold_tasks}
+        told = aggregate_rows(rows, gold=gold, method="gem", form="skill-0", rings="count")
+        assert any("two explanations" in warning for warning in told.warnings) != is_told
+        assert (truth_share(told) > 0.8) == is_told
+
+
+def test_a_crowd_that_is_too_large_for_the_search_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [*independent_crowd(0, 200), *ring_rows(0, 60)]
+    monkeypatch.setattr("ls_crowd_plugin.aggregation.rings.MAX_TABLE", 100)
+    consensus = aggregate_rows(rows, method="plu", rings="show")
+    assert [consensus.rings, sum("Nobody looked" in warning for warning in consensus.warnings)] == [(), 1]
+
+
+@pytest.mark.parametrize("size", [30, 100])
+def test_cliques_are_all_who_agree_with_each_other_about_as_much(size: int) -> None:
+    """Two groups whose members hardly agree with those of the other; each pair is compared only once."""
+    kappa = {
+        (a, b): (0.9 if (a < size) == (b < size) else 0.6) - 1e-6 * (a + b)
+        for a in range(2 * size)
+        for b in range(a + 1, 2 * size)
+    }
+    ordered = dict(sorted(kappa.items(), key=lambda pair: -pair[1]))
+    started = time.process_time()
+    assert _cliques(ordered) == (tuple(range(size)), tuple(range(size, 2 * size)))
+    assert time.process_time() - started < 1
+
+
+def test_people_of_whom_a_pair_is_not_suspect_are_no_clique() -> None:
+    assert _cliques({(0, 1): 0.9, (1, 2): 0.89}) == ((0, 1),)
+    assert _cliques({(0, 1): 0.9, (1, 2): 0.89, (0, 2): 0.88}) == ((0, 1, 2),)
 
 
 @pytest.mark.slow
@@ -236,7 +265,7 @@ def test_good_people_beside_guessing_ones_are_no_ring(good: int, accuracy: float
     for seed in range(3):
         crowd = everybody_answers(seed, [accuracy] * good + [0.0] * guessing, labels)
         search = find_rings(encode_rows(crowd))
-        assert (search.groups, search.has_second) == ((), False)
+        assert (search.groups, search.disputed) == ((), {})
 
 
 def test_a_group_that_gold_proves_right_is_no_ring() -> None:

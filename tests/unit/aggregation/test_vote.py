@@ -84,6 +84,14 @@ def test_what_the_consensus_does_not_know_is_refused(row: Row, message: str) -> 
         vote(aggregate_rows(small_crowd(), method="plu"), [row])
 
 
+def test_labels_and_people_in_another_order_are_refused() -> None:
+    """Text and numbers together are ordered by how they are written, so 1 and 1.0 have different places."""
+    rows = [(task, person, 1 if (task + person) % 2 else "skip") for task in range(4) for person in (1, 2)]
+    consensus = aggregate_rows([*rows, (5, 1, 0)], method="plu")
+    with pytest.raises(UnusableInput, match="no order of their own"):
+        vote(consensus, [(0, 1, 1.0)])
+
+
 def test_an_unknown_question_is_refused() -> None:
     rows = [(*row, "size") for row in small_crowd()]
     with pytest.raises(UnusableInput, match="no question 'colour'"):
