@@ -125,7 +125,7 @@ class Consensus:
         """Whether the answers to a task are evidence against every label that they name; see `decisions`."""
         return bool(self._decisions.excludes_given[self._item(task)])
 
-    @cached_property
+    @property
     def gold_blind(self) -> Consensus:
         """The same consensus, in which nothing tells gold tasks from others.
 
@@ -133,9 +133,13 @@ class Consensus:
         label, so that the two can be compared fairly. Shown beside other tasks, such numbers would reveal which tasks
         are gold. In the gold-blind consensus they come from the fit that all other tasks come from.
         """
+        return self._without_gold or self  # not remembered: an object that holds itself is freed late
+
+    @cached_property
+    def _without_gold(self) -> Consensus | None:
         fit = self._method_fit.gold_blind
         if fit is None:
-            return self
+            return None
         blind = replace(self._method_fit, fit=fit, gold_blind=None)
         return Consensus(blind, self._seed, self._seconds, self._voting, self._decide, self._voices)
 

@@ -12,8 +12,10 @@ from contextlib import suppress
 from datetime import datetime, timezone
 
 from ..errors import NotFound
-from ..labelstudio import LabelStudio
+from ..labelstudio import LabelStudio, ProjectFacts
 from ..records import Json, parse_time
+from ..store import mirror
+from .context import PassContext
 
 COUNTERS = "id,is_labeled,overlap,total_annotations,cancelled_annotations,annotations,was_cancelled,completed_by"
 SKIPS_FINISH = "IGNORE_SKIPPED"  # the project's `skip_queue` with which a skipped task counts as answered
@@ -25,19 +27,17 @@ def is_quiet(task: Json, since: datetime) -> bool:
     return all(change_time(str(annotation["updated_at"])) <= since for annotation in task["annotations"])
 
 
-def corrected_counters(task: Json, skips_finish: bool, *, strictly: bool = False) -> Json:
-    """A task's counters and whether it is finished, as they should be; empty if they are right.
+def corrected_counters(task: Json, skips_finish: bool) -> Json:
+    """A task's counters and whether it is finished, as they should be; empty if the counters are right.
 
     A task is finished when as many people as it requires have answered it or, where `skips_finish`, skipped it. If the
-    counters are right and it is not so, somebody else may have decided that, unless `strictly` nobody else does.
+    counters are right and it is not so, somebody else may have decided that.
     """
     skipped = sum(bool(annotation["was_cancelled"]) for annotation in task["annotations"])
     counters = {"total_annotations": len(task["annotations"]) - skipped, "cancelled_annotations": skipped}
-    is_finished = len(counted_people(task, skips_finish)) >= int(task["overlap"] or 1)
-    are_right = all(task[name] == value for name, value in counters.items())
-    if are_right and (task["is_labeled"] == is_finished or not strictly):
+    if all(task[name] == value for name, value in counters.items()):
         return {}
-    return {**counters, "is_labeled": is_finished}
+    return {**counters, "is_labeled": len(counted_people(task, skips_finish)) >= int(task["overlap"] or 1)}
 
 
 def counted_people(task: Json, skips_finish: bool) -> set[str]:
@@ -49,9 +49,21 @@ def counted_people(task: Json, skips_finish: bool) -> set[str]:
     }
 
 
-def repair_counters(
-    studio: LabelStudio, project: int, changed: Collection[int], skips_finish: bool, *, strictly: bool = False
-) -> int:
+def check_imported(context: PassContext, facts: ProjectFacts) -> None:
+    """Repair the counters of tasks that somebody annotated during an import of predictions, in this pass or in one that
+    was broken off: an import rewrites the counters of all tasks."""
+    with context.store.data.connect() as connection:
+        mirrored = mirror.get_project(connection, context.project)
+    if mirrored is None or mirrored.imported_since is None:
+        return
+    pages = context.studio.listed_pages(context.project, mirrored.imported_since)
+    changed = {int(task["id"]) for page in pages for task in page}
+    repair_counters(context.studio, context.project, changed, facts.skip_queue == SKIPS_FINISH)
+    with context.transaction() as connection:
+        mirror.note_import_checked(connection, context.project)
+
+
+def repair_counters(studio: LabelStudio, project: int, changed: Collection[int], skips_finish: bool) -> int:
     """Repair counters that a simultaneous submit has left wrong, and return how many tasks had such."""
     repaired, left = 0, set(changed)
     for _ in range(MAX_REPAIRS):
@@ -60,7 +72,7 @@ def repair_counters(
         wrong = {
             int(task["id"]): counters
             for task in studio.tasks(project, left, COUNTERS)
-            if (counters := corrected_counters(task, skips_finish, strictly=strictly))
+            if (counters := corrected_counters(task, skips_finish))
         }
         for task, counters in wrong.items():
             with suppress(NotFound):

@@ -20,13 +20,19 @@ def limit_memory(megabytes: int) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (wanted if most < 0 else min(wanted, most), most))
 
 
+def memory_limit() -> int | None:
+    """How many megabytes this process can use; None if there is no limit."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
+    return None if limit < 0 else limit // MEGABYTE
+
+
 def explain_too_large(store: Store, project: int) -> str:
     """Why a pass over a project was ended by MemoryError, and what to do about it."""
     gc.collect()  # what the pass left behind
     with store.data.connect() as connection:
         tasks, annotations = count_tasks(connection, project), sum(count_annotations(connection, project)[:2])
-    limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
-    allowed = "a worker can have" if limit < 0 else f"the {limit // MEGABYTE:,} MB that LS_CROWD_MEMORY_MB allows"
+    limit = memory_limit()
+    allowed = "a worker can have" if limit is None else f"the {limit:,} MB that LS_CROWD_MEMORY_MB allows"
     size = f"{count(tasks, 'task')} and {count(annotations, 'annotation')} read so far"
     return (
         f"Project {project} ({size}) needs more memory than {allowed}; set LS_CROWD_MEMORY_MB higher if the machine has"

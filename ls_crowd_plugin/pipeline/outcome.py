@@ -46,6 +46,17 @@ class PassReport:
     rest_due_in: float = 0.0  # seconds until tasks that were not answered get their turn; 0: they had it
     seconds: Mapping[str, float] = field(default_factory=dict)  # by stage
 
+    @property
+    def amounts(self) -> dict[tuple[str, str], float]:
+        """What a pass adds to the tallies."""
+        amounts = {("pass_seconds", stage): seconds for stage, seconds in self.seconds.items()}
+        amounts |= {("pass_stages", stage): 1.0 for stage in self.seconds}
+        written = self.written
+        for what, number in (("created", written.created), ("changed", written.updated), ("deleted", written.deleted)):
+            amounts["predictions", what] = float(number)
+        amounts["labels", "changed"] = float(self.plan.relabelled)
+        return amounts
+
 
 @dataclass(frozen=True)
 class Outcome:

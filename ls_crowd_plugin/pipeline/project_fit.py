@@ -195,6 +195,8 @@ class ProjectFit:
 
     @cached_property
     def method(self) -> str:
+        if self._people is not None:
+            return self._people.method
         return _join(fit.facts["method"] for fit in self._fits)
 
     @property

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError, StatementError
 
-from ..controls import read_config
-from ..errors import CrowdError, EndPass, LabelStudioError, LeaseLost, UnusableInput
+from ..errors import CrowdError, EndPass, LabelStudioError, LeaseLost
 from ..labelstudio import ProjectFacts
 from ..labelstudio.validation import explain_rejection
 from ..records import ProjectSummary
@@ -20,14 +19,16 @@ from ..store.results import forget_results, get_results_time, load_summary, save
 from ..store.users import read_names, save_users
 from .annotator_records import annotator_records
 from .context import LARGE_PROJECT, Pace, PassContext
+from .counters import check_imported
 from .desired import desired_predictions
 from .figures import figures
+from .fitting import fit_all, remember, vote
 from .gold_doubts import describe_doubts, doubtful_gold
-from .inputs import Inputs, fingerprint, read_inputs, without_answers
+from .inputs import Inputs, fingerprint, without_answers
 from .label_records import fitted_labels
 from .outcome import Kind, Outcome, PassReport
 from .plan import DesiredPrediction, Plan, Scope
-from .project_fit import ProjectFit, fit_project
+from .project_fit import ProjectFit
 from .pull import Pulled, pull
 from .standing import Standing, begin_writing, end_writing, plan_writes, read_standing
 from .task_meta import copy_task_meta
@@ -53,6 +54,8 @@ def run_pass(context: PassContext) -> Outcome:
     except CrowdError as error:
         return Outcome(Kind.PARKED, str(error))
     except SQLAlchemyError as error:
+        if isinstance(error, StatementError) and isinstance(error.orig, MemoryError):
+            raise error.orig from error
         return Outcome(Kind.FAILED, f"The database failed ({type(error).__name__}); check that it is running.")
 
 
@@ -66,6 +69,8 @@ def _run(context: PassContext) -> Outcome:
             more, last, current = _pull(context, only_newest=False)
             pulled = pulled.followed_by(more)
         facts = pulled.facts
+        if not context.flags.dry_run:
+            check_imported(context, facts)
         standing = read_standing(context, pulled.tasks, last, only_remembered=rest_due_in > 0)
     if last is not None and last.fingerprint == current and _is_done(context, last) and standing.is_as_written:
         settings, warning = settings_to_change(facts, context.flags.take_over, last.version, standing.versions)
@@ -74,8 +79,8 @@ def _run(context: PassContext) -> Outcome:
             return Outcome(Kind.UNCHANGED, report=_with_task_meta(context, report, standing))
 
     with context.timed("fit"):
-        voted = _vote(context, facts, current, pulled.tasks) if rest_due_in else None
-        inputs, fit = voted or _fit(context, facts, current)
+        voted = vote(context, facts, current, pulled.tasks) if rest_due_in else None
+        inputs, fit = voted or fit_all(context, facts, current)
         if fit is None:
             return _clear(context, facts, inputs, standing)
     with context.timed("plan"):
@@ -92,7 +97,7 @@ def _run(context: PassContext) -> Outcome:
     takes_long = not rest_due_in and plan.size > FEW_WRITES and context.flags.pace is not Pace.AT_ONCE
     if takes_long:
         with context.timed("results"):
-            _save_results(context, inputs, fit, summary)
+            _save_results(context, facts, current, inputs, fit, summary)
     with context.timed("write"):
         written, plan = _write(context, facts, desired, plan, standing, scope)
     with context.timed("results"):
@@ -100,7 +105,7 @@ def _run(context: PassContext) -> Outcome:
             raise written.ended_by
         is_complete = takes_long or not (rest_due_in or _rest_due_in(context, facts, last, current, standing))
         if is_complete and not takes_long:
-            _save_results(context, inputs, fit, summary)
+            _save_results(context, facts, current, inputs, fit, summary)
         if not written.refused:
             is_covered = is_complete and written.ended_by is None  # or a later pass has to do the rest
             covered = current if is_covered else without_answers(current)
@@ -132,38 +137,6 @@ def _count_tasks(context: PassContext) -> int:
 def _is_done(context: PassContext, last: LastPass) -> bool:
     """Whether the last pass wrote as much as this one would."""
     return not context.flags.from_scratch and (last.settled or context.flags.pace is Pace.LIVE)
-
-
-def _vote(
-    context: PassContext, facts: ProjectFacts, current: str, tasks: frozenset[int]
-) -> tuple[Inputs, ProjectFit] | None:
-    """Some tasks and what the last fit says about them, by their present answers; None if only a new fit can tell."""
-    learned = context.fits.recall(context.project, without_answers(current))
-    if learned is None or read_config(facts.label_config).has_open_labels:
-        return None
-    inputs = read_inputs(context.store, facts, context.recipe, tasks)
-    try:
-        return inputs, learned.vote(inputs.crowd)
-    except UnusableInput:  # somebody who has just begun, or a label that nobody gave before
-        return None
-
-
-def _fit(context: PassContext, facts: ProjectFacts, current: str) -> tuple[Inputs, ProjectFit | None]:
-    """All answers and the fit to them; None if there are no answers."""
-    inputs = read_inputs(context.store, facts, context.recipe)
-    if not inputs.crowd.units:
-        return inputs, None
-    report = context.progress("fit")
-    fit = fit_project(
-        inputs.crowd,
-        context.recipe.method,
-        separate=context.recipe.separate_fits,
-        decide=context.recipe.decide,
-        rings=context.recipe.rings,
-        on_progress=lambda fraction: report(int(100 * fraction), 100),
-    )
-    context.fits.remember(context.project, without_answers(current), len(inputs.crowd.units), fit)
-    return inputs, fit
 
 
 def _rest_due_in(
@@ -251,6 +224,8 @@ def _write(
         plan, standing = plan_writes(context, facts, desired, read_standing(context, frozenset(), None), scope)
         written = written.with_missing({prediction.task for prediction in plan.create})
     end_writing(context, plan, standing, written)
+    if written.ended_by is None:
+        check_imported(context, facts)
     return written, plan
 
 
@@ -298,14 +273,17 @@ def _with_task_meta(context: PassContext, report: PassReport, standing: Standing
         return replace(report, copied=copied)
 
 
-def _save_results(context: PassContext, inputs: Inputs, fit: ProjectFit, summary: ProjectSummary) -> None:
-    """Store what the dashboard shows."""
+def _save_results(
+    context: PassContext, facts: ProjectFacts, current: str, inputs: Inputs, fit: ProjectFit, summary: ProjectSummary
+) -> None:
+    """Store what the dashboard shows, and remember the fit that it came from."""
     labels = fitted_labels(inputs.crowd, fit)
     annotators = annotator_records(inputs.crowd, fit, labels)
     charts = figures(inputs.crowd, fit, labels)
     with context.transaction() as connection:
         records = (label.record for label in labels)
         save_results(connection, context.project, summary, charts, records, annotators)
+    remember(context, facts, current, inputs, fit)
 
 
 def _save_names(context: PassContext, fit: ProjectFit) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import secrets
 import threading
@@ -203,7 +204,7 @@ class Worker:
             f"pass {reaction.metric}", project=claim.project, run=run, seconds=seconds, why=outcome.reason or None
         )
         LOG.log(reaction.level, facts)
-        amounts = {("passes", reaction.metric): 1.0, **(_amounts(report) if report else {})}
+        amounts = {("passes", reaction.metric): 1.0, **(report.amounts if report else {})}
         self._try("update the tallies", lambda connection: tallies.add(connection, amounts))
 
     def _run(self, claim: Claim, held: HeldLease, run: str) -> Outcome:
@@ -328,23 +329,13 @@ class _WorkerCheckpoint:
 
 def _run_within_memory(context: PassContext) -> Outcome | None:
     """Run a pass, if need be without what is remembered of earlier ones; None if it needs more memory than there is."""
-    while True:
-        with suppress(MemoryError):  # and what the pass held is freed
+    for _ in range(1 if context.fits.is_empty else 2):
+        with suppress(MemoryError):
             return run_pass(context)
-        if not context.fits.clear():
-            return None
+        context.fits.clear()
+        gc.collect()  # what the pass held
+    return None
 
 
 def _database_problem(error: SQLAlchemyError) -> str:
     return f"The database does not answer ({type(error).__name__})."
-
-
-def _amounts(report: PassReport) -> dict[tuple[str, str], float]:
-    """What a pass adds to the tallies."""
-    amounts = {("pass_seconds", stage): seconds for stage, seconds in report.seconds.items()}
-    amounts |= {("pass_stages", stage): 1.0 for stage in report.seconds}
-    written = report.written
-    for what, number in (("created", written.created), ("changed", written.updated), ("deleted", written.deleted)):
-        amounts["predictions", what] = float(number)
-    amounts["labels", "changed"] = float(report.plan.relabelled)
-    return amounts

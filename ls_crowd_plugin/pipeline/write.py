@@ -6,14 +6,14 @@ import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from ..errors import EndPass, Interrupted, LabelStudioError, NotFound, Rejected
 from ..labelstudio import ProjectFacts
 from ..records import Json
+from ..store import mirror
 from ..store.predictions import StoredPrediction
 from .context import Pace, PassContext
-from .counters import SKIPS_FINISH, repair_counters
 from .existing import existing_predictions
 from .plan import DesiredPrediction, Plan, should_import
 from .pull import TIME_FORMAT
@@ -194,22 +194,15 @@ class _Writer:
 
     def _import(self, wanted: list[DesiredPrediction]) -> None:
         project, since = self._context.project, self._studio.server_time() - BEFORE_IMPORT
+        with self._context.transaction() as connection:
+            mirror.note_import(connection, project, since.strftime(TIME_FORMAT))
         created = self._studio.import_predictions(project, [self._body(one) for one in wanted])
         self._created += created
-        self._check_counters(since)
         self._report(len(wanted))
         if created < len(wanted):
             predictions, hidden = existing_predictions(self._studio, project, {self._plan.version})
             self._dropped = frozenset(one.task for one in wanted) - {one.task for one in predictions} - hidden
         self._stored |= {one.task: one.stored(None) for one in wanted if one.task not in self._dropped}
-
-    def _check_counters(self, since: datetime) -> None:
-        """An import rewrites the counters of all tasks; repair those to which somebody submitted an annotation
-        meanwhile."""
-        pages = self._studio.listed_pages(self._context.project, since.strftime(TIME_FORMAT))
-        changed = {int(task["id"]) for page in pages for task in page}
-        skips_finish = self._facts.skip_queue == SKIPS_FINISH
-        repair_counters(self._studio, self._context.project, changed, skips_finish)
 
     def _body(self, wanted: DesiredPrediction) -> Json:
         return {

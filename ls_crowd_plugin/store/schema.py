@@ -207,6 +207,12 @@ def _label_explanation(connection: Connection) -> None:
         _execute(connection, "crowd_label: ALTER TABLE crowd_label ADD COLUMN explanation TEXT")
 
 
+def _import_time(connection: Connection) -> None:
+    """Projects say since when an import of predictions may have spoilt the counters of tasks."""
+    if not _has_column(connection, "crowd_project", "imported_since"):
+        _execute(connection, "crowd_project: ALTER TABLE crowd_project ADD COLUMN imported_since VARCHAR(40)")
+
+
 def _queue_and_leases(connection: Connection) -> None:
     """The work list becomes the queue; its lease and the holding of a project become one lease in its own table."""
     renamed = {"put off": "deferred", "set aside": "parked", "nothing to do": "unchanged", "gone": "project_gone"}
@@ -239,7 +245,10 @@ def _version_table(name: str, tables: MetaData) -> Table:
 DATA_SCHEMA = Schema(
     data_tables,
     _version_table("crowd_schema", data_tables),
-    (_own_names, _task_texts, _plain_names, _project_identity, _task_identity, _label_state, _label_explanation),
+    (
+        *(_own_names, _task_texts, _plain_names, _project_identity, _task_identity, _label_state, _label_explanation),
+        _import_time,
+    ),
     frozenset({"annotation", "task", "written", "project", "trail", "gold", "setting_before"}),
     has_own_names=False,
 )

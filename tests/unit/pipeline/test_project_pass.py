@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ls_crowd_plugin.errors import NotAllowed
-from ls_crowd_plugin.pipeline import project_pass, standing
+from ls_crowd_plugin.pipeline import fitting, project_pass, standing
 from ls_crowd_plugin.pipeline.context import RunFlags
 from ls_crowd_plugin.pipeline.outcome import Kind
 from ls_crowd_plugin.pipeline.plan import VERSION
@@ -193,7 +193,7 @@ class TestUnchanged:
     def test_computes_and_lists_nothing(self, memory_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         studio = agreed_studio(FEW)
         pass_over(studio, memory_store)
-        monkeypatch.delattr(project_pass, "fit_project")
+        monkeypatch.delattr(fitting, "fit_project")
         studio.reads.clear()
         assert pass_over(studio, memory_store).kind is Kind.UNCHANGED
         assert "predictions" not in studio.reads

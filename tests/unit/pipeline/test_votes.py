@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import weakref
 from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
+from ls_crowd_plugin.controls import read_config
 from ls_crowd_plugin.errors import UnusableInput
-from ls_crowd_plugin.pipeline import project_pass
+from ls_crowd_plugin.pipeline import fitting, project_pass
 from ls_crowd_plugin.pipeline.context import Pace, RunFlags
-from ls_crowd_plugin.pipeline.crowd import Crowd
+from ls_crowd_plugin.pipeline.crowd import Crowd, build_crowd
 from ls_crowd_plugin.pipeline.desired import desired_predictions
 from ls_crowd_plugin.pipeline.outcome import Kind, Outcome
 from ls_crowd_plugin.pipeline.project_fit import fit_project
 from ls_crowd_plugin.pipeline.region_groups import task_of
-from ls_crowd_plugin.pipeline.remembered import MAX_PROJECTS, FitMemory
+from ls_crowd_plugin.pipeline.remembered import MAX_PROJECTS, FitMemory, max_answers
 from ls_crowd_plugin.recipe import Recipe
 from ls_crowd_plugin.store import Store
 from ls_crowd_plugin.store.gold import add_gold
 from tests.support.memory_studio import PROJECT, MemoryStudio
 from tests.support.passes import agreed_studio, change_minds, pass_over
 from tests.support.predictions import FEW
+from tests.support.probing import QUESTION, probed_crowd
 from tests.support.span_crowds import span_crowd
 
+CONFIG_OF_TWO = (
+    '<View><Text name="text" value="$text"/>'
+    '<Choices name="mood" toName="text"><Choice value="good"/><Choice value="bad"/></Choices>'
+    '<Choices name="kind" toName="text"><Choice value="a"/><Choice value="b"/></Choices></View>'
+)
 GEM = Recipe(method="gem", task_meta="off")
 
 
@@ -42,7 +51,7 @@ def number_of_fits(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
         made.append(1)
         return fit_project(*arguments, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(project_pass, "fit_project", fit_and_count)
+    monkeypatch.setattr(fitting, "fit_project", fit_and_count)
 
     def count() -> int:
         total = len(made)
@@ -146,6 +155,33 @@ def test_another_recipe_needs_a_new_fit(
     assert number_of_fits() == 1
 
 
+def test_a_fit_that_is_older_than_what_another_worker_stored_does_not_vote(
+    studio: MemoryStudio, sqlite_store: Store, live_pass: LivePass, number_of_fits: Callable[[], int]
+) -> None:
+    change_minds(studio, FEW[0])
+    pass_over(studio, sqlite_store, recipe=GEM, fits=FitMemory())  # the other worker
+    change_minds(studio, FEW[1])
+    number_of_fits()
+    assert live_pass(studio).kind is Kind.DONE
+    assert number_of_fits() == 1
+
+
+def test_a_fit_of_a_deleted_project_does_not_vote_in_a_new_one_of_the_same_id(
+    studio: MemoryStudio, sqlite_store: Store, live_pass: LivePass, number_of_fits: Callable[[], int]
+) -> None:
+    studio.wait(60)
+    studio.delete_project(PROJECT)
+    studio.prediction_rows.clear()
+    studio.add_project(PROJECT, range(101, 110))
+    for annotator in (1, 2, 3):
+        studio.annotate(101, annotator, "good")
+    pass_over(studio, sqlite_store, recipe=GEM, fits=FitMemory())
+    number_of_fits()
+    studio.annotate(102, 1, "good")
+    assert live_pass(studio).kind is Kind.DONE
+    assert number_of_fits() == 1
+
+
 def part_of(crowd: Crowd, task: int) -> Crowd:
     """The answers to one task, as if they were read alone."""
     rows = [row for row, unit in enumerate(crowd.units) if task_of(unit) == task]
@@ -168,8 +204,40 @@ class TestVotes:
         with pytest.raises(UnusableInput, match="question 'colour'"):
             fit.vote(Crowd(span_crowd([]).config, [1], [1], ["red"], ["colour"]))
 
+    def test_name_the_methods_of_all_questions(self) -> None:
+        config = read_config(CONFIG_OF_TWO)
+        rows = [(task, who, "good", "mood") for task in range(9) for who in (1, 2, 3)] + [(9, 1, "a", "kind")]
+        tasks, people, labels, questions = (list(column) for column in zip(*rows, strict=True))
+        crowd = Crowd(config, tasks, people, labels, questions)
+        fit = fit_project(crowd, separate=True)
+        part = crowd.of_rows([0, 1, 2])
+        assert fit.vote(part).method == fit.method == "gem; plu"
+
 
 class TestMemory:
+    @pytest.mark.parametrize("gold", [0.0, 0.3])
+    def test_is_freed_at_once(self, gold: float) -> None:
+        """Without waiting for the collector of cycles, which may come after the memory is used up."""
+        probed = probed_crowd(1, gold=gold, tasks=40, people=10, own_answers=10)
+        known = {(task, QUESTION): label for task, label in probed.gold.items()}
+        crowd = build_crowd(probed.config, probed.annotations, known, {}, Recipe())
+        fit = fit_project(crowd, "gem")
+        desired_predictions(crowd, fit)
+        held = weakref.ref(fit._fits[0])
+        fits = FitMemory()
+        fits.remember(1, "", 1, fit)
+        gc.collect()
+        gc.disable()
+        del fit
+        fits.clear()
+        is_freed = held() is None
+        gc.enable()
+        assert is_freed
+
+    def test_is_a_share_of_what_the_process_may_use(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("ls_crowd_plugin.pipeline.remembered.memory_limit", lambda: 512)
+        assert max_answers() == 512 * 2**20 // 4 // 1600
+
     def test_forgets_the_oldest_projects(self) -> None:
         fit, fits = fit_project(span_crowd([(0, 5, "PER")], [])), FitMemory()
         for project in range(MAX_PROJECTS + 1):
@@ -184,5 +252,6 @@ class TestMemory:
             fits.remember(project, "", 10, fit)
         assert [fits.recall(project, "") for project in (1, 2)] == [None, fit]
         fits.remember(3, "", 16, fit)
-        assert fits.recall(3, "") is None
-        assert not fits.clear()
+        assert [fits.recall(project, "") for project in (2, 3)] == [fit, None]
+        fits.clear()
+        assert fits.is_empty

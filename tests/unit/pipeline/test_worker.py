@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 
 import pytest
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import OperationalError, StatementError
 
 from ls_crowd_plugin.errors import Unreachable
+from ls_crowd_plugin.pipeline import project_pass
 from ls_crowd_plugin.pipeline import worker as worker_module
 from ls_crowd_plugin.pipeline.context import PassContext
 from ls_crowd_plugin.pipeline.outcome import Kind, Outcome
@@ -16,6 +17,7 @@ from ls_crowd_plugin.pipeline.worker import REACTIONS, Action, Worker
 from ls_crowd_plugin.pipeline.write import Written
 from ls_crowd_plugin.setting_values import Projects
 from ls_crowd_plugin.store import Store, leases, queue
+from ls_crowd_plugin.store.gold import add_gold
 from ls_crowd_plugin.store.heartbeats import alive_workers
 from tests.support.memory_studio import PROJECT, MemoryStudio
 from tests.support.passes import agreed_studio, answer_together
@@ -254,6 +256,33 @@ class TestFailures:
             worker.step()
             worker._send_heartbeats()
             assert problems(memory_store) == {"worker": expected}
+
+
+class TestMemory:
+    @pytest.mark.parametrize("wrapped", [False, True])
+    def test_that_does_not_suffice_parks_the_project_after_a_second_try(
+        self, wrapped: bool, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """SQLAlchemy wraps the error where it happens in a statement. The second try is without remembered fits."""
+        tries: list[int] = []
+
+        def use_too_much(*arguments: object, **options: object) -> None:
+            del arguments, options
+            tries.append(1)
+            raise (
+                StatementError("no memory", "INSERT", {}, MemoryError()) if wrapped else MemoryError
+            )
+
+        worker = make_worker(agreed_studio(FEW), sqlite_store)
+        enqueue(sqlite_store)
+        assert worker.step()
+        monkeypatch.setattr(project_pass, "desired_predictions", use_too_much)
+        enqueue(sqlite_store)
+        with sqlite_store.data.begin() as connection:
+            add_gold(connection, PROJECT, {(FEW[0], "mood"): "bad"})
+        assert worker.step()
+        assert len(tries) == 2
+        assert "needs more memory" in str(entry_of(sqlite_store).error)
 
 
 class TestLife:

@@ -44,20 +44,6 @@ class TestWriting:
         carry_out(studio, memory_store, plan_for(studio, [desired(task) for task in MANY]))
         assert studio.writes == ["import"]
 
-    def test_repairs_what_an_import_did_to_the_counters_of_a_task_that_was_answered_meanwhile(
-        self, memory_store: Store
-    ) -> None:
-        studio = MemoryStudio(MANY)
-
-        def answer_and_lose_count() -> None:
-            studio.annotate(3, 1, "good")
-            studio.task_rows[3] |= {"total_annotations": 0, "is_labeled": False}
-
-        studio.after_write[1] = answer_and_lose_count
-        carry_out(studio, memory_store, plan_for(studio, [desired(task) for task in MANY]))
-        row = studio.task_rows[3]
-        assert (row["total_annotations"], row["is_labeled"]) == (1, True)
-
     def test_creates_nested_choices_one_by_one(self, memory_store: Store) -> None:
         studio = MemoryStudio(MANY)
         nested = replace(desired(1), result=[{"value": {"choices": [["animal", "cat"]]}}])

@@ -79,7 +79,7 @@ class TestData:
         with upgraded.data.connect() as connection:
             project, tasks = mirror.get_project(connection, PROJECT), mirror.read_tasks(connection, PROJECT)
         assert project == mirror.MirroredProject(
-            "Moods", "<View/>", NOON, None, None, 0.0, "gold field: right", 0.0, 12
+            "Moods", "<View/>", NOON, None, None, 0.0, "gold field: right", 0.0, None, 12
         )
         assert tasks == {}
 

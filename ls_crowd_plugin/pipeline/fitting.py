@@ -1,0 +1,56 @@
+"""What the answers say: by a vote with what the last fit knows, where that is enough, or else by a new fit."""
+
+from __future__ import annotations
+
+from ..controls import read_config
+from ..errors import UnusableInput
+from ..labelstudio import ProjectFacts
+from ..store.results import get_results_time
+from .context import PassContext
+from .inputs import Inputs, read_inputs, without_answers
+from .project_fit import ProjectFit, fit_project
+
+
+def vote(
+    context: PassContext, facts: ProjectFacts, current: str, tasks: frozenset[int]
+) -> tuple[Inputs, ProjectFit] | None:
+    """Some tasks and what the last fit says about them, by their present answers; None if only a new fit can tell."""
+    learned = context.fits.recall(context.project, _depends_on(context, facts, current))
+    if learned is None or read_config(facts.label_config).has_open_labels:
+        return None
+    inputs = read_inputs(context.store, facts, context.recipe, tasks)
+    try:
+        return inputs, learned.vote(inputs.crowd)
+    except UnusableInput:  # somebody who has just begun, or a label that nobody gave before
+        return None
+
+
+def fit_all(context: PassContext, facts: ProjectFacts, current: str) -> tuple[Inputs, ProjectFit | None]:
+    """All answers and the fit to them; None if there are no answers."""
+    inputs = read_inputs(context.store, facts, context.recipe)
+    if not inputs.crowd.units:
+        return inputs, None
+    report = context.progress("fit")
+    fit = fit_project(
+        inputs.crowd,
+        context.recipe.method,
+        separate=context.recipe.separate_fits,
+        decide=context.recipe.decide,
+        rings=context.recipe.rings,
+        on_progress=lambda fraction: report(int(100 * fraction), 100),
+    )
+    remember(context, facts, current, inputs, fit)
+    return inputs, fit
+
+
+def remember(context: PassContext, facts: ProjectFacts, current: str, inputs: Inputs, fit: ProjectFit) -> None:
+    """Keep a fit for later votes."""
+    context.fits.remember(context.project, _depends_on(context, facts, current), len(inputs.crowd.units), fit)
+
+
+def _depends_on(context: PassContext, facts: ProjectFacts, current: str) -> str:
+    """What a remembered fit depends on besides the answers: the same project, gold and recipe, and the same results as
+    are stored, or else another process has a newer fit."""
+    with context.store.data.connect() as connection:
+        results_at = get_results_time(connection, context.project)
+    return f"{facts.created_at} {without_answers(current)} {results_at!r}"
