@@ -269,9 +269,7 @@ class TestMemory:
         def use_too_much(*arguments: object, **options: object) -> None:
             del arguments, options
             tries.append(1)
-            raise (
-                StatementError("no memory", "INSERT", {}, MemoryError()) if wrapped else MemoryError
-            )
+            raise (StatementError("no memory", "INSERT", {}, MemoryError()) if wrapped else MemoryError)
 
         worker = make_worker(agreed_studio(FEW), sqlite_store)
         enqueue(sqlite_store)
