@@ -44,7 +44,7 @@ def fit_all(context: PassContext, facts: ProjectFacts, current: str) -> tuple[In
 
 
 def remember(context: PassContext, facts: ProjectFacts, current: str, inputs: Inputs, fit: ProjectFit) -> None:
-    """Keep a fit for later votes."""
+    """Keep a fit for later votes; once more when its results are stored, because then these are the newest."""
     context.fits.remember(context.project, _depends_on(context, facts, current), len(inputs.crowd.units), fit)
 
 
