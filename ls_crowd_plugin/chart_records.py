@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from .policy import Asking
 from .records import Json
 
 
@@ -81,9 +82,11 @@ class Figures:
     cost: list[AnswerYield]
     label_counts: dict[str, dict[str, LabelCount]]  # question → label → how often
     agreement: Agreement
+    asking: Asking | None = None  # what more answers would buy; older results have none
 
     @classmethod
     def from_json(cls, found: Json) -> Figures:
+        asking = found.get("asking")
         hard, times = found["difficulty"], found["over_time"]
         return cls(
             questions=found["questions"],
@@ -98,4 +101,5 @@ class Figures:
                 for question, labels in found["label_counts"].items()
             },
             agreement=Agreement(**found["agreement"]),
+            asking=asking and Asking.from_json(asking),
         )

@@ -237,6 +237,13 @@ SETTINGS = (
         values.Number(1),
     ),
     Setting(
+        "LS_CROWD_ANSWER_PRICE",
+        "answer_price",
+        "0",
+        "what one answer costs, in your currency: the page about answers then shows money, too",
+        values.Number(0),
+    ),
+    Setting(
         "LS_CROWD_TRAIL_DAYS",
         "trail_days",
         "365",
@@ -278,6 +285,7 @@ class Settings:
     quiet_seconds: float
     max_wait_seconds: float
     poll_seconds: float
+    answer_price: float
     trail_days: float
     memory_mb: int
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from sqlalchemy import Connection
 
+    from ..policy import Asking
     from ..store import StoredResults
 
 LEAST_CONFIDENT = 10  # tasks that are listed
@@ -26,16 +27,19 @@ LEAST_CONFIDENT = 10  # tasks that are listed
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write one self-contained page instead.")
 def report(project: int, html: Path | None) -> None:
     """Report the results of the last pass over PROJECT from the database; Label Studio is not asked."""
+    from ..settings import read_settings
     from .setup import data_database
+
+    price = read_settings(needs_label_studio=False).answer_price
 
     with data_database() as engine, engine.connect() as connection:
         results = results_of(connection, project)
         if html is None:
-            click.echo(_terminal_report(connection, project, results), nl=False)
+            click.echo(_terminal_report(connection, project, results, price), nl=False)
             return
         from ..web.report import render_report
 
-        page = render_report(connection, project, results)
+        page = render_report(connection, project, results, price)
     try:
         html.write_text(page, encoding="utf-8")
     except OSError as error:
@@ -53,7 +57,7 @@ def results_of(connection: Connection, project: int) -> StoredResults:
     return results
 
 
-def _terminal_report(connection: Connection, project: int, results: StoredResults) -> str:
+def _terminal_report(connection: Connection, project: int, results: StoredResults, price: float) -> str:
     from rich.console import Console
 
     from ..store.mirror import project_title
@@ -63,7 +67,7 @@ def _terminal_report(connection: Connection, project: int, results: StoredResult
     title = project_title(connection, project)
     console = Console(highlight=False, markup=False, width=110)
     with console.capture() as captured:
-        for name, text in [("Project", f"{project}, {printable(title)}"), *_facts(results)]:
+        for name, text in [("Project", f"{project}, {printable(title)}"), *_facts(results, price)]:
             console.print(f"{name:<12}{text}")
         people, _ = list_annotators(connection, project, order="accuracy", descending=True)
         console.print(_people(people))
@@ -77,7 +81,7 @@ def _terminal_report(connection: Connection, project: int, results: StoredResult
     return captured.get()
 
 
-def _facts(results: StoredResults) -> list[tuple[str, str]]:
+def _facts(results: StoredResults, price: float) -> list[tuple[str, str]]:
     facts, gold = results.summary, results.figures.gold
     people = count(facts.annotators, "annotator")
     settled = sum(row.settled for row in results.figures.cost)
@@ -92,7 +96,19 @@ def _facts(results: StoredResults) -> list[tuple[str, str]]:
         ("Plurality", f"{facts.differ_from_plurality:,} of {facts.labels:,} labels are not the most frequent answer"),
         ("Gold", gold_facts),
         ("Annotators", verdict_counts(facts.verdicts)),
+        *_answers(results.figures.asking, price),
     ]
+
+
+def _answers(asking: Asking | None, price: float) -> list[tuple[str, str]]:
+    """What more answers would buy."""
+    if asking is None:
+        return []
+    forecast, policy = asking.forecast, asking.policy
+    wanted = f"{forecast.answers:,} so far; {asking.needed} more for a confidence of {policy.confidence:.0%}"
+    stopping = f"about {count(round(forecast.errors), 'task')} would be wrong if nobody answered any more"
+    against = f"{asking.saved(price)} than with {count(forecast.fixed, 'answer')} for every task"
+    return [("Answers", f"{wanted}, and then {against}"), ("Stopping", stopping)]
 
 
 def _details(results: StoredResults) -> list[tuple[str, str]]:

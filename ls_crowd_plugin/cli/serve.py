@@ -115,6 +115,7 @@ def _app_context(settings: Settings, store: Store) -> AppContext:
         studio_url=settings.url_shown.rstrip("/"),
         public_url=settings.public_url_shown,
         trusted_proxies=settings.trusted_proxies,
+        answer_price=settings.answer_price,
         password=settings.password,
     )
 

@@ -165,12 +165,16 @@ def _written(report: PassReport) -> str:
     parts = parts or ["no prediction had to change"]
     if written.settings:
         parts.append(f"set {_settings(report.plan)}")
+    if report.steered.opened:
+        parts.append(f"{count(report.steered.opened, 'task')} opened for one more answer")
+    if report.steered.closed:
+        parts.append(f"{count(report.steered.closed, 'task')} closed")
     if copied.written:
         parts.append(f"task.meta of {count(copied.written, 'task')} written")
     if copied.waiting:
         parts.append(f"task.meta of {copied.waiting:,} more will be written when they are finished and quiet")
-    if copied.repaired:
-        parts.append(f"annotation counters of {count(copied.repaired, 'task')} repaired")
+    if repaired := copied.repaired + report.steered.repaired:
+        parts.append(f"annotation counters of {count(repaired, 'task')} repaired")
     return "; ".join(parts)
 
 

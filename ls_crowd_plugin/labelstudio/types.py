@@ -25,6 +25,11 @@ class ProjectFacts:
     owner: int | None = None  # who created the project
     annotation_counts: tuple[int, int, int] | None = None  # answered, skipped, marked as ground truth
 
+    @property
+    def skips_count(self) -> bool:
+        """Whether a skip counts as an answer."""
+        return self.skip_queue == "IGNORE_SKIPPED"
+
     @classmethod
     def from_json(cls, project: Json) -> ProjectFacts:
         return cls(

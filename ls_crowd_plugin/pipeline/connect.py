@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from ..controls import read_config
-from ..errors import LabelStudioError, NotAllowed, Rejected
+from ..errors import LabelStudioError, NotAllowed, Rejected, UnusableInput
 from ..labelstudio import LabelStudio, ProjectFacts
+from ..policy import Policy
 from ..records import Json, address_shown
 from ..settings import SECRET_HEADER
 from ..store import Store, queue
 from ..store.forget import forget_written
+from ..store.policies import forget_policy, save_policy
 from ..store.predictions import forget_tab, read_tabs, remember_tab
 from ..store.project_settings import forget_settings, read_settings_before, remember_settings
 from .existing import our_versions
 from .review_tabs import is_as_made, review_tabs, tab_title
+from .steer import QUEUE
 from .task_meta import remove_task_meta
 
 UNCERTAIN_FIRST = "Uncertainty sampling"  # Label Studio's name for the order by ascending score
@@ -27,11 +31,24 @@ class Changes:
     done: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
+    def add(self, others: Changes) -> None:
+        self.done += others.done
+        self.problems += others.problems
+
 
 def connect(
-    studio: LabelStudio, store: Store, project: int, *, address: str, secret: str, uncertain_first: bool = False
+    studio: LabelStudio,
+    store: Store,
+    project: int,
+    *,
+    address: str,
+    secret: str,
+    uncertain_first: bool = False,
+    policy: Policy | None = None,
 ) -> Changes:
-    """Create what is missing and leave what is right, so that it can be repeated."""
+    """Create what is missing and leave what is right, so that it can be repeated; a `policy` replaces the last one."""
+    if policy is not None and policy.problem is not None:
+        raise UnusableInput(policy.problem)
     facts = studio.project(project)
     changes = Changes()
     _connect_webhook(studio, project, f"{address}/webhook/{project}", secret, changes)
@@ -41,9 +58,22 @@ def connect(
             remember_settings(connection, project, {"sampling": facts.sampling})
         studio.change_project(project, {"sampling": UNCERTAIN_FIRST})
         changes.done.append("Label Studio's queue serves the least confident tasks first.")
+    if policy is not None:
+        with store.data.begin() as connection:
+            save_policy(connection, project, policy)
+        changes.done.append(policy.sentence)
     with store.work.begin() as connection:
         queue.enqueue(connection, project)
     changes.done.append("The project is monitored.")
+    return changes
+
+
+def stop_asking(studio: LabelStudio, store: Store, project: int) -> Changes:
+    """Forget a project's policy, and let every task require as many answers as before."""
+    changes = Changes()
+    with store.data.begin() as connection:
+        forget_policy(connection, project)
+    _restore_settings(studio, store, project, changes, only=QUEUE)
     return changes
 
 
@@ -54,6 +84,8 @@ def disconnect(studio: LabelStudio, store: Store, project: int, *, address: str,
         studio.delete_webhook(int(webhook["id"]))
         changes.done.append(f"Removed the webhook to {address_shown(str(webhook['url']))}.")
     _disconnect_tabs(studio, store, project, changes)
+    with store.data.begin() as connection:
+        forget_policy(connection, project)
     _restore_settings(studio, store, project, changes)
     if purge:
         for version, size in our_versions(studio, store, project)[0].items():
@@ -132,18 +164,30 @@ def _webhooks_to(studio: LabelStudio, project: int, url: str) -> list[Json]:
     return [webhook for webhook in studio.webhooks(project) if str(webhook.get("url", "")).startswith(url)]
 
 
-def _restore_settings(studio: LabelStudio, store: Store, project: int, changes: Changes) -> None:
+def _restore_settings(
+    studio: LabelStudio, store: Store, project: int, changes: Changes, only: Collection[str] | None = None
+) -> None:
+    """Restore the settings that we changed, or some of them.
+
+    Label Studio passes a new number of annotations on to all tasks only if none or all of them require more than one,
+    so first all are made to require one.
+    """
     with store.data.connect() as connection:
         before = read_settings_before(connection, project)
+    before = {name: value for name, value in before.items() if only is None or name in only}
     if not before:
         return
     if before.get("model_version", "") is None:
         before["model_version"] = ""  # Label Studio sets null when it deletes a version, but does not accept it
+    steps: list[Json] = []
+    if "maximum_annotations" in before:
+        steps = [{"maximum_annotations": 2}, {"maximum_annotations": 1}]
     try:
-        studio.change_project(project, before)
+        for step in (*steps, before):
+            studio.change_project(project, step)
     except LabelStudioError as error:
         changes.problems.append(f"The settings could not be restored to {before}: {error}")
         return
     with store.data.begin() as connection:
-        forget_settings(connection, project)
+        forget_settings(connection, project, only)
     changes.done.append(f"Restored the settings {', '.join(before)}.")

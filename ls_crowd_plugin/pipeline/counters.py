@@ -18,7 +18,6 @@ from ..store import mirror
 from .context import PassContext
 
 COUNTERS = "id,is_labeled,overlap,total_annotations,cancelled_annotations,annotations,was_cancelled,completed_by"
-SKIPS_FINISH = "IGNORE_SKIPPED"  # the project's `skip_queue` with which a skipped task counts as answered
 MAX_REPAIRS = 3  # in a row: a repair is a change, too
 
 
@@ -27,25 +26,27 @@ def is_quiet(task: Json, since: datetime) -> bool:
     return all(change_time(str(annotation["updated_at"])) <= since for annotation in task["annotations"])
 
 
-def corrected_counters(task: Json, skips_finish: bool) -> Json:
-    """A task's counters and whether it is finished, as they should be; empty if the counters are right.
+def corrected_counters(task: Json, skips_count: bool, *, strictly: bool = False) -> Json:
+    """A task's counters and whether it is finished, as they should be; empty if they are right.
 
-    A task is finished when as many people as it requires have answered it or, where `skips_finish`, skipped it. If the
-    counters are right and it is not so, somebody else may have decided that.
+    A task is finished when as many people as it requires have answered it or, where `skips_count`, skipped it. If the
+    counters are right and it is not so, somebody else may have decided that, unless `strictly` nobody else does.
     """
     skipped = sum(bool(annotation["was_cancelled"]) for annotation in task["annotations"])
     counters = {"total_annotations": len(task["annotations"]) - skipped, "cancelled_annotations": skipped}
-    if all(task[name] == value for name, value in counters.items()):
+    is_finished = len(counted_people(task, skips_count)) >= int(task["overlap"] or 1)
+    are_right = all(task[name] == value for name, value in counters.items())
+    if are_right and (task["is_labeled"] == is_finished or not strictly):
         return {}
-    return {**counters, "is_labeled": len(counted_people(task, skips_finish)) >= int(task["overlap"] or 1)}
+    return {**counters, "is_labeled": is_finished}
 
 
-def counted_people(task: Json, skips_finish: bool) -> set[str]:
+def counted_people(task: Json, skips_count: bool) -> set[str]:
     """Whoever Label Studio counts for a task."""
     return {
         str(annotation["completed_by"])
         for annotation in task["annotations"]
-        if skips_finish or not annotation["was_cancelled"]
+        if skips_count or not annotation["was_cancelled"]
     }
 
 
@@ -58,12 +59,14 @@ def check_imported(context: PassContext, facts: ProjectFacts) -> None:
         return
     pages = context.studio.listed_pages(context.project, mirrored.imported_since)
     changed = {int(task["id"]) for page in pages for task in page}
-    repair_counters(context.studio, context.project, changed, facts.skip_queue == SKIPS_FINISH)
+    repair_counters(context.studio, context.project, changed, facts.skips_count)
     with context.transaction() as connection:
         mirror.note_import_checked(connection, context.project)
 
 
-def repair_counters(studio: LabelStudio, project: int, changed: Collection[int], skips_finish: bool) -> int:
+def repair_counters(
+    studio: LabelStudio, project: int, changed: Collection[int], skips_count: bool, *, strictly: bool = False
+) -> int:
     """Repair counters that a simultaneous submit has left wrong, and return how many tasks had such."""
     repaired, left = 0, set(changed)
     for _ in range(MAX_REPAIRS):
@@ -72,7 +75,7 @@ def repair_counters(studio: LabelStudio, project: int, changed: Collection[int],
         wrong = {
             int(task["id"]): counters
             for task in studio.tasks(project, left, COUNTERS)
-            if (counters := corrected_counters(task, skips_finish))
+            if (counters := corrected_counters(task, skips_count, strictly=strictly))
         }
         for task, counters in wrong.items():
             with suppress(NotFound):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..controls import read_config
 from ..errors import UnusableInput
 from ..labelstudio import ProjectFacts
@@ -19,6 +21,7 @@ def vote(
     if learned is None or read_config(facts.label_config).has_open_labels:
         return None
     inputs = read_inputs(context.store, facts, context.recipe, tasks)
+    inputs = replace(inputs, shared=context.fits.shared_facts(context.project))
     try:
         return inputs, learned.vote(inputs.crowd)
     except UnusableInput:  # somebody who has just begun, or a label that nobody gave before
@@ -45,7 +48,8 @@ def fit_all(context: PassContext, facts: ProjectFacts, current: str) -> tuple[In
 
 def remember(context: PassContext, facts: ProjectFacts, current: str, inputs: Inputs, fit: ProjectFit) -> None:
     """Keep a fit for later votes; once more when its results are stored, because then these are the newest."""
-    context.fits.remember(context.project, _depends_on(context, facts, current), len(inputs.crowd.units), fit)
+    shared = inputs.steering.shared if inputs.policy is not None else None
+    context.fits.remember(context.project, _depends_on(context, facts, current), len(inputs.crowd.units), fit, shared)
 
 
 def _depends_on(context: PassContext, facts: ProjectFacts, current: str) -> str:

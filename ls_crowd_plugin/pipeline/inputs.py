@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from sqlalchemy import Connection
 
 from .. import __version__
 from ..controls import read_config
 from ..labelstudio import ProjectFacts
+from ..policy import Policy
 from ..recipe import Recipe
-from ..store import Store, Task, mirror
+from ..store import Annotation, Store, Task, mirror
 from ..store.gold import list_gold
+from ..store.policies import get_policy, get_salt
+from ..store.project_settings import read_settings_before
 from ..store.trail import count_reassigned, read_erased_marks
 from ..store.users import read_names
+from .asking import Decisions, SharedFacts, Steering, active_people, asked_of
 from .crowd import Crowd, build_crowd
+from .region_groups import task_of
 from .trust import Trust, gold_warnings
 
 DIGITS = 40  # hexadecimal ones of the digest in a fingerprint
@@ -28,14 +34,30 @@ class Inputs:
     crowd: Crowd
     tasks: Mapping[int, Task]
     recipe: Recipe
+    annotations: Sequence[Annotation]  # all there are, also those that do not count
+    policy: Policy | None = None  # that decides which tasks get more answers
+    salt: str = ""
+    skips_count: bool = False  # a skip counts as an answer, for Label Studio
+    fixed: int = 1  # answers that every task would get without a policy
+    shared: SharedFacts | None = None  # what the policy knows about all tasks, if these are some of them
 
-    def is_complete(self, task: int) -> bool:
+    @cached_property
+    def steering(self) -> Steering:
+        """What decides which tasks are to get more answers; without a policy, what one would decide."""
+        asked = asked_of(self.tasks, self.annotations, self.skips_count)
+        probes = frozenset(task_of(unit) for unit, _ in self.crowd.gold)
+        policy = self.policy or Policy(max_answers=max(Policy.max_answers, self.fixed), acts=False)
+        return Steering.of(policy, asked, probes, active_people(self.annotations), self.salt, self.shared)
+
+    def is_complete(self, task: int, decisions: Decisions) -> bool:
         """Whether something is to be written about a task.
 
         Gold counts as an answer, as it does for Label Studio: or a probe would stand out by lacking a prediction.
         """
         if not self.recipe.only_complete:
             return task in self.tasks
+        if self.steering.policy.acts:
+            return not decisions.is_open(task)
         return self.crowd.people_counts.get(task, 0) >= self.tasks[task].required_annotators
 
     @property
@@ -51,7 +73,8 @@ def fingerprint(connection: Connection, facts: ProjectFacts, recipe: Recipe) -> 
     mirrored = mirror.get_project(connection, facts.id)
     revision = mirrored.revision if mirrored else 0
     gold = sorted(list_gold(connection, facts.id).items())
-    depends_on = [__version__, facts.label_config, facts.owner, gold, recipe.digest()]
+    policy = get_policy(connection, facts.id)
+    depends_on = [__version__, facts.label_config, facts.owner, gold, recipe.digest(), policy and vars(policy)]
     return f"{hashlib.sha256(json.dumps(depends_on).encode()).hexdigest()[:DIGITS]}-{revision}"
 
 
@@ -73,6 +96,9 @@ def read_inputs(store: Store, facts: ProjectFacts, recipe: Recipe, task_ids: Col
         erased = read_erased_marks(connection, project)
         writers = {user for one in annotations for user in (one.annotator, one.updated_by) if user is not None}
         names = read_names(connection, sorted(writers))
+        policy, salt = get_policy(connection, project), get_salt(connection, project)
+        before = read_settings_before(connection, project).get("maximum_annotations", facts.maximum_annotations)
+    fixed = before if isinstance(before, int) else 1
     gold_fields = {task.id: task.gold_field for task in tasks.values() if task.gold_field is not None}
     created_at = {task.id: task.created_at for task in tasks.values()}
     trust = Trust(recipe.gold_sources, recipe.experts, facts.owner, created_at, names)
@@ -82,4 +108,4 @@ def read_inputs(store: Store, facts: ProjectFacts, recipe: Recipe, task_ids: Col
     crowd.warnings.extend(gold_warnings(trust, annotations, erased, bool(recipe.gold_field)))
     if reassigned:
         crowd.warnings.append(f"Annotations whose author has changed since they were first seen: {reassigned:,}.")
-    return Inputs(crowd, tasks, recipe)
+    return Inputs(crowd, tasks, recipe, annotations, policy, salt, facts.skips_count, fixed)

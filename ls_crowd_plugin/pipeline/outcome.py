@@ -11,6 +11,7 @@ from ..store.queue import LONGEST_PAUSE
 from .context import Pace
 from .plan import Plan
 from .pull import Pulled
+from .steer import Steered
 from .task_meta import Copied
 from .write import Written
 
@@ -40,6 +41,7 @@ class PassReport:
     plan: Plan
     summary: ProjectSummary
     written: Written = field(default_factory=Written)
+    steered: Steered = field(default_factory=Steered)
     copied: Copied = field(default_factory=Copied)
     warnings: list[str] = field(default_factory=list)
     pace: Pace = Pace.AT_ONCE

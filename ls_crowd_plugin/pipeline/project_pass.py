@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sqlalchemy.exc import SQLAlchemyError, StatementError
 
@@ -13,16 +12,17 @@ from ..errors import CrowdError, EndPass, LabelStudioError, LeaseLost
 from ..labelstudio import ProjectFacts
 from ..labelstudio.validation import explain_rejection
 from ..records import ProjectSummary
-from ..store.mirror_facts import count_tasks
 from ..store.passes import LastPass, get_last_pass, save_last_pass
-from ..store.results import forget_results, get_results_time, load_summary, save_results
+from ..store.results import forget_results, save_results
 from ..store.users import read_names, save_users
 from .annotator_records import annotator_records
-from .context import LARGE_PROJECT, Pace, PassContext
+from .asking import Decisions
+from .context import Pace, PassContext
 from .counters import check_imported
 from .desired import desired_predictions
 from .figures import figures
 from .fitting import fit_all, remember, vote
+from .forecast import describe
 from .gold_doubts import describe_doubts, doubtful_gold
 from .inputs import Inputs, fingerprint, without_answers
 from .label_records import fitted_labels
@@ -31,13 +31,14 @@ from .plan import DesiredPrediction, Plan, Scope
 from .project_fit import ProjectFit
 from .pull import Pulled, pull
 from .standing import Standing, begin_writing, end_writing, plan_writes, read_standing
+from .steer import close_tasks, open_tasks, prepare_queue
 from .task_meta import copy_task_meta
+from .turns import new_answers, rest_due, results_due_in
 from .usable import summarise
 from .write import Written, settings_to_change, write
 
 MAX_PLANS = 4  # in one pass, if requests are interrupted or tasks are deleted meanwhile
 FEW_WRITES = 20  # predictions that are written before the dashboard gets its results; it does not wait for more
-REST_SECONDS = 60.0  # while people answer, other tasks and the dashboard get their turn this often
 OUTAGE_PAUSE = 60.0  # longest pause before a retry when Label Studio failed
 
 
@@ -61,10 +62,10 @@ def run_pass(context: PassContext) -> Outcome:
 
 def _run(context: PassContext) -> Outcome:
     with context.timed("pull"):
-        pulled, last, current = _pull(context, only_newest=_results_due_in(context, _count_tasks(context)) > 0)
+        pulled, last, current = _pull(context, only_newest=results_due_in(context) > 0)
         if context.flags.pace is Pace.SETTLE and pulled.annotations_changed:  # people do work, only without webhooks
             context = replace(context, flags=replace(context.flags, pace=Pace.LIVE))
-        rest_due_in = _rest_due_in(context, pulled.facts, last, current)
+        rest_due_in = rest_due(context, pulled.facts, last, current)
         if pulled.only_newest and not rest_due_in:
             more, last, current = _pull(context, only_newest=False)
             pulled = pulled.followed_by(more)
@@ -84,54 +85,85 @@ def _run(context: PassContext) -> Outcome:
         if fit is None:
             return _clear(context, facts, inputs, standing)
     with context.timed("plan"):
-        rest_due_in = rest_due_in or _rest_due_in(context, facts, last, current, standing)
-        scope = Scope(pulled.tasks if rest_due_in else None, 1 if voted else _new_answers(context, inputs))
-        desired = _desired(context, inputs, fit, scope)
+        rest_due_in = rest_due_in or rest_due(context, facts, last, current, standing)
+        scope = Scope(pulled.tasks if rest_due_in else None, 1 if voted else new_answers(context, inputs))
+        desired, decisions = _desired(context, inputs, fit, scope)
         plan, standing = plan_writes(context, facts, desired, standing, scope)
         summary = last.summary if voted and last is not None else _summary(inputs, fit)
     _, warning = settings_to_change(facts, context.flags.take_over, plan.version, standing.versions)
     report = _report(context, pulled, plan, summary, [*standing.warnings, warning], rest_due_in)
     if context.flags.dry_run:
         return Outcome(Kind.DONE, report=report)
+    computed = _Computed(facts, current, inputs, fit, summary, desired, decisions, scope)
+    return _carry_out(context, computed, plan, standing, report, last)
 
-    takes_long = not rest_due_in and plan.size > FEW_WRITES and context.flags.pace is not Pace.AT_ONCE
+
+@dataclass(frozen=True)
+class _Computed:
+    """What a pass computed about the tasks of its scope."""
+
+    facts: ProjectFacts
+    fingerprint: str
+    inputs: Inputs
+    fit: ProjectFit
+    summary: ProjectSummary
+    desired: Sequence[DesiredPrediction]
+    decisions: Decisions
+    scope: Scope
+
+
+def _carry_out(
+    context: PassContext,
+    computed: _Computed,
+    plan: Plan,
+    standing: Standing,
+    report: PassReport,
+    last: LastPass | None,
+) -> Outcome:
+    """Write what was computed to Label Studio, and store the results."""
+    facts, current, scope = computed.facts, computed.fingerprint, computed.scope
+    takes_long = not report.rest_due_in and plan.size > FEW_WRITES and context.flags.pace is not Pace.AT_ONCE
     if takes_long:
         with context.timed("results"):
-            _save_results(context, facts, current, inputs, fit, summary)
+            _save_results(context, computed)
+    steered = open_tasks(context, facts, computed.decisions)
     with context.timed("write"):
-        written, plan = _write(context, facts, desired, plan, standing, scope)
-    with context.timed("results"):
+        written, plan = _write(context, facts, computed.desired, plan, standing, scope)
         if written.ended_by is not None and written.ended_by.kind == Kind.STOPPED:
             raise written.ended_by
-        is_complete = takes_long or not (rest_due_in or _rest_due_in(context, facts, last, current, standing))
+    with context.timed("results"):
+        is_complete = takes_long or not (report.rest_due_in or rest_due(context, facts, last, current, standing))
         if is_complete and not takes_long:
-            _save_results(context, facts, current, inputs, fit, summary)
+            _save_results(context, computed)
+    if written.ended_by is None:
+        steered += close_tasks(context, facts, computed.decisions)
+    with context.timed("results"):
         if not written.refused:
-            is_covered = is_complete and written.ended_by is None  # or a later pass has to do the rest
+            is_covered = (
+                is_complete and written.ended_by is None and steered.is_complete
+            )  # or a later pass does the rest
             covered = current if is_covered else without_answers(current)
-            last = LastPass(covered, plan.version, summary, standing.verified_at, not plan.deferred)
+            settled = not (plan.deferred or steered.waiting)
             with context.transaction() as connection:
+                last = LastPass(covered, plan.version, computed.summary, standing.verified_at, settled)
                 save_last_pass(connection, context.project, last)
         if written.ended_by is not None:
             kind = Kind(written.ended_by.kind)
             return Outcome(kind, str(written.ended_by), replace(report, written=written))
-        _save_names(context, fit)
-    warnings = [*report.warnings, *_refused(facts, desired, plan, written)]
-    report = replace(report, written=written, warnings=warnings)
+        _save_names(context, computed.fit)
+    warnings = [*report.warnings, *_refused(facts, computed.desired, plan, written)]
+    report = replace(report, written=written, steered=steered, warnings=warnings)
     return Outcome(Kind.DONE, report=_with_task_meta(context, report, standing))
 
 
 def _pull(context: PassContext, *, only_newest: bool) -> tuple[Pulled, LastPass | None, str]:
     """Read what changed; returns the last pass, too, and the fingerprint of this one."""
     pulled = pull(context, only_newest=only_newest)
+    if prepare_queue(context, pulled.facts):
+        pulled = pulled.followed_by(pull(context))
     with context.store.data.connect() as connection:
         last = get_last_pass(connection, context.project)
         return pulled, last, fingerprint(connection, pulled.facts, context.recipe)
-
-
-def _count_tasks(context: PassContext) -> int:
-    with context.store.data.connect() as connection:
-        return count_tasks(connection, context.project)
 
 
 def _is_done(context: PassContext, last: LastPass) -> bool:
@@ -139,40 +171,14 @@ def _is_done(context: PassContext, last: LastPass) -> bool:
     return not context.flags.from_scratch and (last.settled or context.flags.pace is Pace.LIVE)
 
 
-def _rest_due_in(
-    context: PassContext, facts: ProjectFacts, last: LastPass | None, current: str, standing: Standing | None = None
-) -> float:
-    """Seconds until tasks that were not answered get their turn, 0 if that is now: people wait for answered ones.
-
-    If more than answers has changed, such as gold, somebody waits for all tasks.
-    """
-    if standing is not None and standing.found is not None:
-        return 0.0
-    if last is None or last.fingerprint == current or without_answers(last.fingerprint) != without_answers(current):
-        return 0.0
-    return _results_due_in(context, facts.task_number)
-
-
-def _results_due_in(context: PassContext, tasks: int) -> float:
-    """Seconds until the results of a project with this number of tasks are due, if nothing but answers changes."""
-    if context.flags.pace is not Pace.LIVE or (tasks <= LARGE_PROJECT and not context.is_superseded()):
-        return 0.0
-    with context.store.data.connect() as connection:
-        age = time.time() - get_results_time(connection, context.project)
-    return REST_SECONDS - age if 0 <= age < REST_SECONDS else 0.0
-
-
-def _new_answers(context: PassContext, inputs: Inputs) -> int:
-    """How many answers were given since all tasks had their turn; at least one."""
-    with context.store.data.connect() as connection:
-        shown = load_summary(connection, context.project)
-    return max(len(inputs.crowd.units) - (shown.answers if shown is not None else 0), 1)
-
-
-def _desired(context: PassContext, inputs: Inputs, fit: ProjectFit, scope: Scope) -> list[DesiredPrediction]:
-    """What the predictions should say about the tasks of the scope."""
+def _desired(
+    context: PassContext, inputs: Inputs, fit: ProjectFit, scope: Scope
+) -> tuple[list[DesiredPrediction], Decisions]:
+    """What the predictions should say about the tasks of the scope, and why these are to be open or closed."""
     predictions = desired_predictions(inputs.crowd, fit, context.recipe.annotator_scores, inputs.texts, scope.tasks)
-    return [prediction for prediction in predictions if inputs.is_complete(prediction.task)]
+    confidence = {prediction.task: prediction.score for prediction in predictions}
+    decisions = inputs.steering.about(scope.tasks).decide(confidence)
+    return [prediction for prediction in predictions if inputs.is_complete(prediction.task, decisions)], decisions
 
 
 def _clear(context: PassContext, facts: ProjectFacts, inputs: Inputs, standing: Standing) -> Outcome:
@@ -273,17 +279,17 @@ def _with_task_meta(context: PassContext, report: PassReport, standing: Standing
         return replace(report, copied=copied)
 
 
-def _save_results(
-    context: PassContext, facts: ProjectFacts, current: str, inputs: Inputs, fit: ProjectFit, summary: ProjectSummary
-) -> None:
+def _save_results(context: PassContext, computed: _Computed) -> None:
     """Store what the dashboard shows, and remember the fit that it came from."""
+    inputs, fit = computed.inputs, computed.fit
     labels = fitted_labels(inputs.crowd, fit)
     annotators = annotator_records(inputs.crowd, fit, labels)
-    charts = figures(inputs.crowd, fit, labels)
+    asking = describe(computed.decisions, fit.scores, inputs.annotations, inputs.fixed)
+    charts = replace(figures(inputs.crowd, fit, labels), asking=asking)
     with context.transaction() as connection:
         records = (label.record for label in labels)
-        save_results(connection, context.project, summary, charts, records, annotators)
-    remember(context, facts, current, inputs, fit)
+        save_results(connection, context.project, computed.summary, charts, records, annotators)
+    remember(context, computed.facts, computed.fingerprint, inputs, fit)
 
 
 def _save_names(context: PassContext, fit: ProjectFit) -> None:

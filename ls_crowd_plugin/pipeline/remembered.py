@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from .asking import SharedFacts
 from .memory import MEGABYTE, memory_limit
 from .project_fit import ProjectFit
 
@@ -11,30 +14,46 @@ BYTES_PER_ANSWER = 1600  # of a fit
 MEMORY_SHARE = 0.25  # of what the process can have
 
 
+@dataclass(frozen=True)
+class _Remembered:
+    depends_on: str
+    answers: int
+    fit: ProjectFit
+    shared: SharedFacts | None
+
+
 class FitMemory:
     """Fits by project. What is forgotten costs a fit, and nothing else."""
 
     def __init__(self) -> None:
-        self._fits: dict[int, tuple[str, int, ProjectFit]] = {}  # the oldest first
+        self._fits: dict[int, _Remembered] = {}  # the oldest first
 
     @property
     def is_empty(self) -> bool:
         return not self._fits
 
-    def remember(self, project: int, depends_on: str, answers: int, fit: ProjectFit) -> None:
-        """`depends_on` is what the fit depends on besides the answers; `answers` says how large it is."""
+    def remember(
+        self, project: int, depends_on: str, answers: int, fit: ProjectFit, shared: SharedFacts | None = None
+    ) -> None:
+        """`depends_on` is what the fit depends on besides the answers; `answers` says how large it is; `shared` is what
+        a policy knew about all tasks."""
         self._fits.pop(project, None)
         most = max_answers()
         if answers > most:
             return
-        self._fits[project] = (depends_on, answers, fit)
-        while len(self._fits) > MAX_PROJECTS or sum(size for _, size, _ in self._fits.values()) > most:
+        self._fits[project] = _Remembered(depends_on, answers, fit, shared)
+        while len(self._fits) > MAX_PROJECTS or sum(one.answers for one in self._fits.values()) > most:
             del self._fits[next(iter(self._fits))]
 
     def recall(self, project: int, depends_on: str) -> ProjectFit | None:
         """The fit, if nothing but answers has changed since."""
-        remembered, _, fit = self._fits.get(project, ("", 0, None))
-        return fit if remembered == depends_on else None
+        found = self._fits.get(project)
+        return found.fit if found is not None and found.depends_on == depends_on else None
+
+    def shared_facts(self, project: int) -> SharedFacts | None:
+        """What a policy knew about all tasks when the project was fitted."""
+        found = self._fits.get(project)
+        return None if found is None else found.shared
 
     def clear(self) -> None:
         self._fits.clear()

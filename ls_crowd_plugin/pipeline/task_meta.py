@@ -18,7 +18,7 @@ from ..records import Json
 from ..store import Store, mirror
 from ..store.predictions import read_predictions, read_task_meta, save_task_meta
 from .context import PassContext
-from .counters import COUNTERS, SKIPS_FINISH, change_time, is_quiet, repair_counters
+from .counters import COUNTERS, change_time, is_quiet, repair_counters
 from .plan import META, ExistingPrediction, crowd_meta
 
 BATCH = 50  # tasks read together; a task is changed at most about ten seconds after it was read
@@ -42,7 +42,7 @@ class _Rules:
 
     unfinished_too: bool
     only_update: bool  # only tasks that have our metadata already
-    skips_finish: bool  # a skipped task counts as answered
+    skips_count: bool  # a skipped task counts as answered
     quiet: timedelta
 
     @classmethod
@@ -51,7 +51,7 @@ class _Rules:
         return cls(
             unfinished_too=setting == "on",
             only_update=setting == "auto" and facts.task_number > MAX_PROJECT_SIZE,
-            skips_finish=facts.skip_queue == SKIPS_FINISH,
+            skips_count=facts.skips_count,
             quiet=timedelta(seconds=context.flags.quiet_seconds),
         )
 
@@ -82,7 +82,7 @@ def copy_task_meta(
         ]
         current = [task for task in tasks if has_prediction(task, ours, outdated[int(task["id"])])]
         changed = _change(studio, current, ours)
-        repaired += repair_counters(studio, context.project, changed, rules.skips_finish)
+        repaired += repair_counters(studio, context.project, changed, rules.skips_count)
         with context.transaction() as connection:
             for task in current:
                 save_task_meta(connection, context.project, int(task["id"]), outdated[int(task["id"])])

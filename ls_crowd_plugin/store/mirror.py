@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import (
@@ -229,6 +229,15 @@ def replace_tasks(
         connection.execute(insert(annotation_table), rows)
     record_events(connection, project, events, noticed)
     return len(changed) + len(deleted)
+
+
+def set_required(connection: Connection, project: int, required: Mapping[int, tuple[int, bool]]) -> None:
+    """Record how many annotators tasks require, and whether they are labelled, as we changed it: nothing that a later
+    pull finds in these tasks is then new."""
+    for task, (number, is_labeled) in required.items():
+        row = (task_table.c.project == project) & (task_table.c.id == task)
+        values = {"required_annotators": number, "is_labeled": is_labeled}
+        connection.execute(update(task_table).where(row).values(**values))
 
 
 def drop_tasks(connection: Connection, project: int, task_ids: Iterable[int], noticed: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from sqlalchemy import Column, Connection, String, Table, Text, delete, select
 
@@ -32,5 +32,7 @@ def read_settings_before(connection: Connection, project: int) -> dict[str, obje
     return {str(row.name): json.loads(row.value) for row in rows}
 
 
-def forget_settings(connection: Connection, project: int) -> None:
-    connection.execute(delete(setting_table).where(setting_table.c.project == project))
+def forget_settings(connection: Connection, project: int, names: Collection[str] | None = None) -> None:
+    """Forget the settings of a project, or some of them."""
+    query = delete(setting_table).where(setting_table.c.project == project)
+    connection.execute(query if names is None else query.where(setting_table.c.name.in_(sorted(names))))

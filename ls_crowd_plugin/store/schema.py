@@ -20,6 +20,7 @@ from . import (
     leases,
     mirror,
     passes,
+    policies,
     predictions,
     project_settings,
     queue,
@@ -34,8 +35,8 @@ from .sql import data_tables, work_tables
 
 # Importing a module adds its tables to `data_tables` or `work_tables`.
 OWNERS = (
-    *(candidates, duties, gold, heartbeats, leases, mirror, passes, predictions, project_settings, queue, results),
-    *(secrets_, sessions, tallies, trail, users),
+    *(candidates, duties, gold, heartbeats, leases, mirror, passes, policies, predictions, project_settings),
+    *(queue, results, secrets_, sessions, tallies, trail, users),
 )
 
 Step = Callable[[Connection], None]
@@ -213,6 +214,11 @@ def _import_time(connection: Connection) -> None:
         _execute(connection, "crowd_project: ALTER TABLE crowd_project ADD COLUMN imported_since VARCHAR(40)")
 
 
+def _policies(connection: Connection) -> None:
+    """The table of policies is new."""
+    del connection
+
+
 def _queue_and_leases(connection: Connection) -> None:
     """The work list becomes the queue; its lease and the holding of a project become one lease in its own table."""
     renamed = {"put off": "deferred", "set aside": "parked", "nothing to do": "unchanged", "gone": "project_gone"}
@@ -254,6 +260,7 @@ DATA_SCHEMA = Schema(
         _label_state,
         _label_explanation,
         _import_time,
+        _policies,
     ),
     frozenset({"annotation", "task", "written", "project", "trail", "gold", "setting_before"}),
     has_own_names=False,

@@ -7,7 +7,7 @@ from werkzeug.exceptions import HTTPException
 
 from ..log import LOG, line
 from ..records import Json
-from . import api, health, login, metrics, pages
+from . import answers, api, health, login, metrics, pages
 from .context import AppContext
 from .password import PasswordGate
 from .receiver import MAX_BODY, MAX_ID, Receiver
@@ -32,7 +32,7 @@ def create_app(context: AppContext) -> Flask:
     app.before_request(login.login_required)
     app.before_request(login.csrf_protected)
     app.before_request(reject_huge_ids)
-    for module in (login, pages, api, health, metrics):
+    for module in (login, pages, answers, api, health, metrics):
         app.register_blueprint(module.blueprint)
     app.register_error_handler(HTTPException, refuse)
     app.register_error_handler(Exception, fail)

@@ -23,6 +23,7 @@ class AppContext:
     studio_url: str = ""  # where people open Label Studio
     public_url: str = ""  # where Label Studio, and usually people, reach the service
     trusted_proxies: tuple[Network, ...] = ()
+    answer_price: float = 0.0  # of one answer; 0: not known
     password: str = field(default="", repr=False)  # if configured; of a generated one only the hash is known
 
 

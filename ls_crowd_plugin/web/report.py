@@ -19,7 +19,7 @@ from .template_tools import set_up_templates
 LEAST_CONFIDENT = 20  # tasks that are listed
 
 
-def render_report(connection: Connection, project: int, results: StoredResults) -> str:
+def render_report(connection: Connection, project: int, results: StoredResults, answer_price: float = 0.0) -> str:
     environment = Environment(loader=PackageLoader(__package__), autoescape=True)
     set_up_templates(environment)
     people, _ = list_annotators(connection, project, order="accuracy", descending=True)
@@ -38,5 +38,6 @@ def render_report(connection: Connection, project: int, results: StoredResults) 
         people=people,
         rings=views.ring_views(results.summary.rings, people),
         tasks=[(task, views.label_view(task.labels[0], by_id)) for task in tasks],
+        answers=results.figures.asking and views.answers_view(results.figures.asking, answer_price),
         agreement=views.agreement_view(connection, results),
     )

@@ -10,6 +10,7 @@ from markupsafe import Markup
 from sqlalchemy import Connection
 
 from ..chart_records import AnswerYield, GoldCheck, LabelCount
+from ..policy import MIN_CHECKED, Asking, Reason
 from ..records import SETTLED, Annotator, AnnotatorDetail, ProjectSummary, Ring, TaskLabel
 from ..store import StoredResults
 from ..store.mirror import read_excerpts
@@ -51,6 +52,16 @@ class RingView:
 
     sentence: str
     tasks: Sequence[int]  # some on which they agree against the rest
+
+
+@dataclass(frozen=True)
+class AnswersView:
+    """What the page says, in words where words are better."""
+
+    asking: Asking
+    saved: str
+    reasons: list[tuple[str, bool, int]]  # why, whether such tasks are open, and how many they are
+    min_checked: int = MIN_CHECKED
 
 
 @dataclass(frozen=True)
@@ -165,6 +176,11 @@ def ring_views(rings: Sequence[Ring], everybody: Sequence[Annotator]) -> list[Ri
         RingView(ring.sentence([names.get(one, f"user {one}") for one in ring.annotators]), ring.tasks[:EXAMPLE_TASKS])
         for ring in rings
     ]
+
+
+def answers_view(asking: Asking, price: float) -> AnswersView:
+    reasons = [(reason.value, reason.is_open, asking.tasks.get(reason.value, 0)) for reason in Reason]
+    return AnswersView(asking, asking.saved(price), [row for row in reasons if row[2]])
 
 
 def task_view(connection: Connection, project: int, task: int, rings: Sequence[Ring] = ()) -> list[LabelView]:

@@ -183,7 +183,8 @@ def _wanted(http: Http, fresh: Store, project: int, recipe: Recipe) -> list[Desi
         return []
     fit = fit_project(inputs.crowd, recipe.method, separate=recipe.separate_fits, decide=recipe.decide)
     wanted = desired_predictions(inputs.crowd, fit, recipe.annotator_scores, inputs.texts)
-    return [one for one in wanted if inputs.is_complete(one.task)]
+    decisions = inputs.steering.decide({one.task: one.score for one in wanted})
+    return [one for one in wanted if inputs.is_complete(one.task, decisions)]
 
 
 def _without_meta(result: Iterable[Json]) -> list[Json]:

@@ -13,10 +13,14 @@ import numpy as np
 from ls_crowd_plugin.chart_records import Figures
 from ls_crowd_plugin.controls import read_config
 from ls_crowd_plugin.pipeline.annotator_records import annotator_records
+from ls_crowd_plugin.pipeline.asking import Decisions, Steering, active_people, asked_of
 from ls_crowd_plugin.pipeline.crowd import Crowd, build_crowd
 from ls_crowd_plugin.pipeline.figures import figures
+from ls_crowd_plugin.pipeline.forecast import describe
 from ls_crowd_plugin.pipeline.label_records import FittedLabel, fitted_labels
 from ls_crowd_plugin.pipeline.project_fit import ProjectFit, fit_project
+from ls_crowd_plugin.pipeline.region_groups import task_of
+from ls_crowd_plugin.policy import Policy
 from ls_crowd_plugin.recipe import Recipe
 from ls_crowd_plugin.records import Annotator, AnnotatorDetail, Json
 from ls_crowd_plugin.store import Annotation, Store, Task, mirror, queue
@@ -54,7 +58,17 @@ class KnownCrowd:
 
     @cached_property
     def figures(self) -> Figures:
-        return figures(self.crowd, self.fit, self.labels)
+        asking = describe(self._decisions, self.fit.scores, list(self.crowd.annotations.values()), fixed=9)
+        return replace(figures(self.crowd, self.fit, self.labels), asking=asking)
+
+    @property
+    def _decisions(self) -> Decisions:
+        annotations = list(self.crowd.annotations.values())
+        asked = asked_of({task: make_task(task) for task in self.crowd.answer_counts}, annotations, False)
+        probes = frozenset(task_of(unit) for unit, _ in self.crowd.gold)
+        steering = Steering.of(Policy(acts=False), asked, probes, active_people(annotations), "salt")
+        confidence = {label.record.task: label.blind_confidence for label in self.labels}
+        return steering.decide(confidence)
 
 
 @cache

@@ -187,7 +187,10 @@ class MemoryStudio(StudioRows, LabelStudio):
             raise Rejected("Model version doesn't exist.")  # None does not exist either
         if changes.get("show_collab_predictions") is False:
             changes = {"model_version": "", **changes}
+        before = row["maximum_annotations"]
         self._write("settings", lambda: row.update(changes))
+        if row["maximum_annotations"] != before:
+            self._pass_on_required(project)
 
     def change_task(self, task: int, changes: Json) -> None:
         row = self._row(self.task_rows, task)

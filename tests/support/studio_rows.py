@@ -128,9 +128,31 @@ class StudioRows:
     def _count_annotations(self, task: int) -> None:
         row = self.task_rows[task]
         skipped = sum(bool(one["was_cancelled"]) for one in row["annotations"])
-        people = {str(one["completed_by"]) for one in row["annotations"] if not one["was_cancelled"]}
         row |= {"total_annotations": len(row["annotations"]) - skipped, "cancelled_annotations": skipped}
-        row["is_labeled"] = len(people) >= row["overlap"]
+        row["is_labeled"] = len(self._people(task)) >= row["overlap"]
+
+    def _pass_on_required(self, project: int) -> None:
+        """Tasks require another number of annotations: those that require several or, if there are none, all."""
+        number = self.project_rows[project]["maximum_annotations"]
+        tasks = self._tasks_of(project)
+        several = [task for task in tasks if self.task_rows[task]["overlap"] > 1] if number > 1 else tasks
+        for task in several or tasks:
+            self.task_rows[task]["overlap"] = number
+            self._count_annotations(task)
+
+    def open_tasks(self, annotator: int | None = None, project: int = PROJECT) -> list[int]:
+        """The tasks that Label Studio's queue would serve to somebody, or to anybody."""
+        return [
+            task
+            for task in self._tasks_of(project)
+            if not self.task_rows[task]["is_labeled"]
+            and len(self._people(task)) < self.task_rows[task]["overlap"]
+            and annotator not in {one["completed_by"] for one in self.task_rows[task]["annotations"]}
+        ]
+
+    def _people(self, task: int) -> set[str]:
+        annotations = self.task_rows[task]["annotations"]
+        return {str(one["completed_by"]) for one in annotations if not one["was_cancelled"]}
 
     def _new_id(self) -> int:
         self._last_id += 1

@@ -46,6 +46,7 @@ def test_have_defaults() -> None:
         quiet_seconds=0.5,
         max_wait_seconds=15.0,
         poll_seconds=60.0,
+        answer_price=0.0,
         trail_days=365.0,
         memory_mb=4096,
     )

@@ -56,7 +56,8 @@ class TestCompleteTasks:
     def complete(self, studio: MemoryStudio, store: Store, recipe: Recipe) -> list[int]:
         pull(make_context(studio, store))
         inputs = read_inputs(store, FACTS, recipe)
-        return [task for task in sorted(inputs.tasks) if inputs.is_complete(task)]
+        decisions = inputs.steering.decide({})
+        return [task for task in sorted(inputs.tasks) if inputs.is_complete(task, decisions)]
 
     def test_are_all_by_default(self, memory_store: Store) -> None:
         assert self.complete(agreed_studio([1, 2]), memory_store, Recipe()) == [1, 2]

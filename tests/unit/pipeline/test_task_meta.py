@@ -107,28 +107,28 @@ class TestQuiet:
 
 class TestCounters:
     def test_that_are_right_are_left(self) -> None:
-        assert corrected_counters(task(), skips_finish=False) == {}
+        assert corrected_counters(task(), skips_count=False) == {}
 
     def test_that_are_right_leave_it_to_label_studio_whether_the_task_is_finished(self) -> None:
-        assert corrected_counters(task(is_labeled=False), skips_finish=False) == {}
+        assert corrected_counters(task(is_labeled=False), skips_count=False) == {}
 
     def test_that_miss_an_annotation_are_corrected(self) -> None:
         stale = task(annotations=[annotation(1), annotation(2)], overlap=2, is_labeled=False)
-        assert corrected_counters(stale, skips_finish=False) == {
+        assert corrected_counters(stale, skips_count=False) == {
             "total_annotations": 2,
             "cancelled_annotations": 0,
             "is_labeled": True,
         }
 
-    @pytest.mark.parametrize("skips_finish", [True, False])
-    def test_count_skips_as_the_project_does(self, skips_finish: bool) -> None:
+    @pytest.mark.parametrize("skips_count", [True, False])
+    def test_count_skips_as_the_project_does(self, skips_count: bool) -> None:
         stale = task(annotations=[annotation(1), annotation(2, skipped=True)], overlap=2, is_labeled=False)
-        corrected = corrected_counters(stale, skips_finish)
-        assert (corrected["cancelled_annotations"], corrected["is_labeled"]) == (1, skips_finish)
+        corrected = corrected_counters(stale, skips_count)
+        assert (corrected["cancelled_annotations"], corrected["is_labeled"]) == (1, skips_count)
 
     def test_do_not_count_one_person_twice(self) -> None:
         stale = task(annotations=[annotation(1), annotation(1)], overlap=2)
-        assert corrected_counters(stale, skips_finish=False)["is_labeled"] is False
+        assert corrected_counters(stale, skips_count=False)["is_labeled"] is False
 
 
 def copied_by_pass(studio: MemoryStudio, store: Store, setting: str = "auto", *, quiet: float = 30.0) -> Copied:

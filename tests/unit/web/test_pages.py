@@ -24,7 +24,7 @@ from ls_crowd_plugin.web.context import AppContext
 from tests.support.known_crowd import CONTRARY, EXPERTS, PROJECT, known_crowd, store_crowd
 from tests.support.pages import HtmlChecker, csrf_token_in, log_in, read_page
 
-PATHS = ("", "/annotators", f"/annotator/{CONTRARY[0]}", "/tasks", "/task/1", "/agreement")
+PATHS = ("", "/annotators", f"/annotator/{CONTRARY[0]}", "/tasks", "/task/1", "/agreement", "/answers")
 TEMPLATES = Path(web_app.__file__).parent / "templates"
 NOT_PAGES = {"base.html", "parts.html", "report.html"}  # what other templates are made of, and the report of a command
 

@@ -1,0 +1,109 @@
+"""Which tasks are asked for one more answer, by what is known about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import pytest
+
+from ls_crowd_plugin.pipeline.asking import KEPT_OPEN, Asked, SharedFacts, Steering
+from ls_crowd_plugin.policy import MIN_CHECKED, Policy, Reason
+
+POLICY = Policy(min_answers=2, max_answers=5)
+CHECKED = SharedFacts(checked=MIN_CHECKED, people=10)
+
+
+def asked(*people: int, skipped: tuple[int, ...] = (), required: int = 1) -> Asked:
+    return Asked(frozenset(people), frozenset(skipped), required, len(people) >= required)
+
+
+def decide(
+    one: Asked, confidence: float | None = None, policy: Policy = POLICY, shared: SharedFacts = CHECKED
+) -> Reason:
+    steering = Steering.of(policy, {1: one}, frozenset(), frozenset({1, 2, 3}), "salt", shared)
+    return steering.decide({} if confidence is None else {1: confidence}).reasons[1]
+
+
+@pytest.mark.parametrize(
+    ("one", "confidence", "reason"),
+    [
+        (asked(), None, Reason.FEW),
+        (asked(1), 0.99, Reason.FEW),
+        (asked(1, 2), 0.9499, Reason.UNSETTLED),
+        (asked(1, 2), 0.95, Reason.SETTLED),
+        (asked(1, 2, 3, 4, 5), 0.6, Reason.MOST),
+        (asked(1, skipped=(2, 3, 4, 5)), 0.6, Reason.MOST),  # whoever is asked skips it
+        (asked(1, skipped=(2,)), 0.99, Reason.FEW),  # a skip is no answer
+        (asked(1, 2), None, Reason.UNSETTLED),  # answers that do not count
+    ],
+)
+def test_a_task_is_open_until_its_label_is_settled(one: Asked, confidence: float | None, reason: Reason) -> None:
+    assert decide(one, confidence) is reason
+
+
+def test_confidence_closes_nothing_before_enough_gold_was_answered() -> None:
+    unchecked = SharedFacts(checked=MIN_CHECKED - 1, people=10)
+    assert decide(asked(1, 2), 0.999, shared=unchecked) is Reason.UNCHECKED
+    assert Reason.UNCHECKED.is_open
+
+
+def test_other_tasks_wait_while_many_have_too_few_answers() -> None:
+    busy = SharedFacts(checked=MIN_CHECKED, few=11, people=10)
+    assert decide(asked(1, 2), 0.6, shared=busy) is Reason.WAITING
+    assert decide(asked(1, 2, required=3), 0.6, shared=busy) is Reason.UNSETTLED  # it is open: somebody may work on it
+    assert decide(asked(1), 0.6, shared=busy) is Reason.FEW
+
+
+def steering_of(tasks: Mapping[int, Asked], policy: Policy, probes: frozenset[int] = frozenset()) -> Steering:
+    return Steering.of(policy, tasks, probes, frozenset({1, 2, 3}), "salt")
+
+
+def test_a_budget_goes_to_tasks_with_too_few_answers_and_then_to_the_least_confident() -> None:
+    tasks = {1: asked(1, 2), 2: asked(1, 2), 3: asked(1), 4: asked(1, 2), 5: asked()}
+    confidence = {1: 0.6, 2: 0.5, 3: 0.9, 4: 0.7}
+    for budget, is_open in ((7, []), (8, [3]), (9, [2, 3]), (10, [3, 5]), (11, [2, 3, 5]), (13, [1, 2, 3, 4, 5])):
+        reasons = steering_of(tasks, Policy(2, 5, budget=budget)).decide(confidence).reasons
+        assert [task for task, reason in reasons.items() if reason.is_open] == is_open, budget
+        assert {reason for reason in reasons.values() if not reason.is_open} <= {Reason.BUDGET}
+
+
+class TestProbes:
+    """A hundred settled tasks, of which forty are gold; person 3 is new."""
+
+    tasks: ClassVar = {task: asked(1, 2) for task in range(100)}
+    probes = frozenset(range(40))
+    confidence: ClassVar = dict.fromkeys(range(100), 0.99)
+
+    def test_are_kept_open_for_new_people_with_as_many_others(self) -> None:
+        decisions = steering_of(self.tasks, POLICY, self.probes).decide(self.confidence)
+        kept = {task for task, reason in decisions.reasons.items() if reason is Reason.CHECK}
+        assert (len(kept & self.probes), len(kept - self.probes)) == (KEPT_OPEN, KEPT_OPEN)
+        assert {decisions.reasons[task] for task in self.tasks.keys() - kept} == {Reason.SETTLED}
+
+    def test_are_closed_when_everybody_has_answered_some(self) -> None:
+        tasks = {task: asked(1, 2, 3) if task in range(5) else one for task, one in self.tasks.items()}
+        decisions = steering_of(tasks, POLICY, self.probes).decide(self.confidence)
+        assert set(decisions.reasons.values()) == {Reason.SETTLED}
+
+    def test_are_not_kept_open_beyond_a_budget(self) -> None:
+        policy = Policy(2, 5, budget=200)
+        tasks = {**self.tasks, 100: asked(1)}
+        reasons = steering_of(tasks, policy, self.probes).decide(self.confidence).reasons
+        assert Reason.CHECK not in reasons.values()
+
+    def test_are_otherwise_open_and_closed_as_if_they_were_none(self) -> None:
+        tasks = {task: asked(*range(1, 2 + task % 4)) for task in range(60)}
+        confidence = {task: (task % 11) / 10 for task in tasks}
+        shared = SharedFacts(checked=MIN_CHECKED, people=3)
+        one, other = (
+            Steering.of(POLICY, tasks, probes, frozenset({1, 2, 3}), "salt", shared).decide(confidence).reasons
+            for probes in (frozenset[int](), frozenset(range(30)))
+        )
+        assert one == other
+
+
+def test_tasks_that_nobody_who_is_active_can_answer_are_named() -> None:
+    tasks = {1: asked(1, 2, skipped=(3,)), 2: asked(1, 2), 3: asked(1, 2, 3)}
+    decisions = steering_of(tasks, POLICY).decide({1: 0.6, 2: 0.6, 3: 0.99})
+    assert decisions.stuck == [1, 3]  # without enough gold, 3 is open, too
