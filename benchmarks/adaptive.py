@@ -145,7 +145,7 @@ class Crowd:
 
     def wrong_counters(self, project: int, tasks: list[int]) -> int:
         found = LabelStudio(self.http).tasks(project, tasks, COUNTERS)
-        return sum(bool(corrected_counters(task, False, strictly=True)) for task in found)
+        return sum(bool(corrected_counters(task, False, is_closed=False)) for task in found)
 
 
 def main() -> None:

@@ -50,12 +50,17 @@ class Reason(str, Enum):
     CHECK = "kept open to check people"
     SETTLED = "settled"
     MOST = "as many answers as allowed"
-    WAITING = "waits for tasks with too few answers"
+    WAITING = "waits for its turn"
     BUDGET = "the budget is used up"
 
     @property
     def is_open(self) -> bool:
         return self in (Reason.FEW, Reason.UNSETTLED, Reason.UNCHECKED, Reason.CHECK)
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the task gets no more answers for its own sake."""
+        return self in (Reason.SETTLED, Reason.MOST, Reason.BUDGET, Reason.CHECK)
 
 
 @dataclass(frozen=True)

@@ -33,16 +33,17 @@ if TYPE_CHECKING:
 def connect(project: int, uncertain_first: bool, adaptive: bool | None, advise: bool, **limits: float | None) -> None:
     """Connect PROJECT to the service at LS_CROWD_PUBLIC_URL. Can be repeated: it creates what is missing."""
     policy = _policy(adaptive, advise, limits)
+    if policy is not None and policy.acts and uncertain_first:
+        raise click.UsageError("--adaptive decides which tasks come first; leave --uncertain-first out.")
     from ..pipeline.checks import OK, Checked, check_project
     from ..pipeline.connect import connect as connect_project
-    from ..pipeline.connect import stop_asking
     from ..pipeline.context import RunFlags
-    from ..pipeline.lease import hold_project, process_name
     from ..settings import read_settings
+    from ..store.policies import forget_policy
     from .doctor import SIGNS
     from .serve import webhook_secret
     from .setup import label_studio, store_of
-    from .sync import WAIT_SECONDS, sync_project
+    from .sync import sync_project
 
     settings = read_settings()
     studio = label_studio(settings)
@@ -58,8 +59,9 @@ def connect(project: int, uncertain_first: bool, adaptive: bool | None, advise: 
             policy=policy,
         )
         if adaptive is False:
-            with hold_project(store, project, process_name(), wait=WAIT_SECONDS):
-                changes.add(stop_asking(studio, store, project))
+            with store.data.begin() as connection:
+                forget_policy(connection, project)
+            changes.done.append("Every task requires as many answers as before again.")
         for sentence in changes.done:
             click.echo(f"{SIGNS[OK]} {sentence}")
         for sentence in changes.problems:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from ..controls import read_config
@@ -15,13 +14,11 @@ from ..store import Store, queue
 from ..store.forget import forget_written
 from ..store.policies import forget_policy, save_policy
 from ..store.predictions import forget_tab, read_tabs, remember_tab
-from ..store.project_settings import forget_settings, read_settings_before, remember_settings
+from ..store.project_settings import remember_settings
 from .existing import our_versions
+from .queue_settings import UNCERTAIN_FIRST, restore_settings, settings_before
 from .review_tabs import is_as_made, review_tabs, tab_title
-from .steer import QUEUE
 from .task_meta import remove_task_meta
-
-UNCERTAIN_FIRST = "Uncertainty sampling"  # Label Studio's name for the order by ascending score
 
 
 @dataclass
@@ -65,15 +62,6 @@ def connect(
     with store.work.begin() as connection:
         queue.enqueue(connection, project)
     changes.done.append("The project is monitored.")
-    return changes
-
-
-def stop_asking(studio: LabelStudio, store: Store, project: int) -> Changes:
-    """Forget a project's policy, and let every task require as many answers as before."""
-    changes = Changes()
-    with store.data.begin() as connection:
-        forget_policy(connection, project)
-    _restore_settings(studio, store, project, changes, only=QUEUE)
     return changes
 
 
@@ -164,30 +152,13 @@ def _webhooks_to(studio: LabelStudio, project: int, url: str) -> list[Json]:
     return [webhook for webhook in studio.webhooks(project) if str(webhook.get("url", "")).startswith(url)]
 
 
-def _restore_settings(
-    studio: LabelStudio, store: Store, project: int, changes: Changes, only: Collection[str] | None = None
-) -> None:
-    """Restore the settings that we changed, or some of them.
-
-    Label Studio passes a new number of annotations on to all tasks only if none or all of them require more than one,
-    so first all are made to require one.
-    """
-    with store.data.connect() as connection:
-        before = read_settings_before(connection, project)
-    before = {name: value for name, value in before.items() if only is None or name in only}
+def _restore_settings(studio: LabelStudio, store: Store, project: int, changes: Changes) -> None:
+    before = settings_before(store, project)
     if not before:
         return
-    if before.get("model_version", "") is None:
-        before["model_version"] = ""  # Label Studio sets null when it deletes a version, but does not accept it
-    steps: list[Json] = []
-    if "maximum_annotations" in before:
-        steps = [{"maximum_annotations": 2}, {"maximum_annotations": 1}]
     try:
-        for step in (*steps, before):
-            studio.change_project(project, step)
+        restore_settings(studio, store, project, before)
     except LabelStudioError as error:
         changes.problems.append(f"The settings could not be restored to {before}: {error}")
         return
-    with store.data.begin() as connection:
-        forget_settings(connection, project, only)
     changes.done.append(f"Restored the settings {', '.join(before)}.")

@@ -7,9 +7,10 @@ afterwards and repaired.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from datetime import datetime, timezone
+from types import MappingProxyType
 
 from ..errors import NotFound
 from ..labelstudio import LabelStudio, ProjectFacts
@@ -26,17 +27,17 @@ def is_quiet(task: Json, since: datetime) -> bool:
     return all(change_time(str(annotation["updated_at"])) <= since for annotation in task["annotations"])
 
 
-def corrected_counters(task: Json, skips_count: bool, *, strictly: bool = False) -> Json:
+def corrected_counters(task: Json, skips_count: bool, is_closed: bool | None = None) -> Json:
     """A task's counters and whether it is finished, as they should be; empty if they are right.
 
     A task is finished when as many people as it requires have answered it or, where `skips_count`, skipped it. If the
-    counters are right and it is not so, somebody else may have decided that, unless `strictly` nobody else does.
+    counters are right and it is not so, somebody else may have decided that, unless we just did: `is_closed` says how.
     """
     skipped = sum(bool(annotation["was_cancelled"]) for annotation in task["annotations"])
     counters = {"total_annotations": len(task["annotations"]) - skipped, "cancelled_annotations": skipped}
-    is_finished = len(counted_people(task, skips_count)) >= int(task["overlap"] or 1)
+    is_finished = bool(is_closed) or len(counted_people(task, skips_count)) >= int(task["overlap"] or 1)
     are_right = all(task[name] == value for name, value in counters.items())
-    if are_right and (task["is_labeled"] == is_finished or not strictly):
+    if are_right and (task["is_labeled"] == is_finished or is_closed is None):
         return {}
     return {**counters, "is_labeled": is_finished}
 
@@ -65,9 +66,15 @@ def check_imported(context: PassContext, facts: ProjectFacts) -> None:
 
 
 def repair_counters(
-    studio: LabelStudio, project: int, changed: Collection[int], skips_count: bool, *, strictly: bool = False
+    studio: LabelStudio,
+    project: int,
+    changed: Collection[int],
+    skips_count: bool,
+    *,
+    closed: Mapping[int, bool] = MappingProxyType({}),
 ) -> int:
-    """Repair counters that a simultaneous submit has left wrong, and return how many tasks had such."""
+    """Repair counters that a simultaneous submit has left wrong, and return how many tasks had such; `closed` says of
+    tasks that were just opened or closed which of the two."""
     repaired, left = 0, set(changed)
     for _ in range(MAX_REPAIRS):
         if not left:
@@ -75,7 +82,7 @@ def repair_counters(
         wrong = {
             int(task["id"]): counters
             for task in studio.tasks(project, left, COUNTERS)
-            if (counters := corrected_counters(task, skips_count, strictly=strictly))
+            if (counters := corrected_counters(task, skips_count, closed.get(int(task["id"]))))
         }
         for task, counters in wrong.items():
             with suppress(NotFound):

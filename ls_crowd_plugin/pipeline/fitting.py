@@ -7,10 +7,14 @@ from dataclasses import replace
 from ..controls import read_config
 from ..errors import UnusableInput
 from ..labelstudio import ProjectFacts
+from ..store import mirror_facts
 from ..store.results import get_results_time
+from .asking import Decisions, SharedFacts
 from .context import PassContext
 from .inputs import Inputs, read_inputs, without_answers
 from .project_fit import ProjectFit, fit_project
+
+NEXT_IN_TURN = 50  # tasks that are opened at most, for those that were answered
 
 
 def vote(
@@ -20,8 +24,10 @@ def vote(
     learned = context.fits.recall(context.project, _depends_on(context, facts, current))
     if learned is None or read_config(facts.label_config).has_open_labels:
         return None
-    inputs = read_inputs(context.store, facts, context.recipe, tasks)
-    inputs = replace(inputs, shared=context.fits.shared_facts(context.project))
+    shared = _shared_facts(context)
+    next_in_turn = shared.waiting if shared is not None else ()
+    inputs = read_inputs(context.store, facts, context.recipe, tasks.union(next_in_turn))
+    inputs = replace(inputs, shared=shared)
     try:
         return inputs, learned.vote(inputs.crowd)
     except UnusableInput:  # somebody who has just begun, or a label that nobody gave before
@@ -46,10 +52,30 @@ def fit_all(context: PassContext, facts: ProjectFacts, current: str) -> tuple[In
     return inputs, fit
 
 
-def remember(context: PassContext, facts: ProjectFacts, current: str, inputs: Inputs, fit: ProjectFit) -> None:
+def remember(
+    context: PassContext,
+    facts: ProjectFacts,
+    current: str,
+    inputs: Inputs,
+    fit: ProjectFit,
+    decisions: Decisions | None = None,
+) -> None:
     """Keep a fit for later votes; once more when its results are stored, because then these are the newest."""
-    shared = inputs.steering.shared if inputs.policy is not None else None
+    shared = None if inputs.policy is None else (decisions.shared if decisions else inputs.steering.shared)
     context.fits.remember(context.project, _depends_on(context, facts, current), len(inputs.crowd.units), fit, shared)
+
+
+def _shared_facts(context: PassContext) -> SharedFacts | None:
+    """What a policy knows about all tasks: from the last fit, but with the answers and the open tasks of today, and
+    only those next in turn that are still closed."""
+    shared = context.fits.shared_facts(context.project)
+    if shared is None:
+        return None
+    with context.store.data.connect() as connection:
+        still_open = mirror_facts.read_open_tasks(connection, context.project)
+        answers = mirror_facts.count_annotations(connection, context.project).answered
+    waiting = [task for task in shared.waiting if task not in still_open]
+    return replace(shared, answers=answers, open=len(still_open), waiting=tuple(waiting[:NEXT_IN_TURN]))
 
 
 def _depends_on(context: PassContext, facts: ProjectFacts, current: str) -> str:

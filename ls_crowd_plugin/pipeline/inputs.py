@@ -21,7 +21,7 @@ from ..store.policies import get_policy, get_salt
 from ..store.project_settings import read_settings_before
 from ..store.trail import count_reassigned, read_erased_marks
 from ..store.users import read_names
-from .asking import Decisions, SharedFacts, Steering, active_people, asked_of
+from .asking import Decisions, SharedFacts, Steering, asked_of, people_of
 from .crowd import Crowd, build_crowd
 from .region_groups import task_of
 from .trust import Trust, gold_warnings
@@ -47,7 +47,7 @@ class Inputs:
         asked = asked_of(self.tasks, self.annotations, self.skips_count)
         probes = frozenset(task_of(unit) for unit, _ in self.crowd.gold)
         policy = self.policy or Policy(max_answers=max(Policy.max_answers, self.fixed), acts=False)
-        return Steering.of(policy, asked, probes, active_people(self.annotations), self.salt, self.shared)
+        return Steering.of(policy, asked, probes, people_of(self.annotations), self.salt, self.shared)
 
     def is_complete(self, task: int, decisions: Decisions) -> bool:
         """Whether something is to be written about a task.
@@ -57,7 +57,7 @@ class Inputs:
         if not self.recipe.only_complete:
             return task in self.tasks
         if self.steering.policy.acts:
-            return not decisions.is_open(task)
+            return decisions.reasons[task].is_final
         return self.crowd.people_counts.get(task, 0) >= self.tasks[task].required_annotators
 
     @property

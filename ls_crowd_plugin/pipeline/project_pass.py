@@ -30,8 +30,9 @@ from .outcome import Kind, Outcome, PassReport
 from .plan import DesiredPrediction, Plan, Scope
 from .project_fit import ProjectFit
 from .pull import Pulled, pull
+from .queue_settings import prepare_queue
 from .standing import Standing, begin_writing, end_writing, plan_writes, read_standing
-from .steer import close_tasks, open_tasks, prepare_queue
+from .steer import close_tasks, open_tasks
 from .task_meta import copy_task_meta
 from .turns import new_answers, rest_due, results_due_in
 from .usable import summarise
@@ -175,10 +176,16 @@ def _desired(
     context: PassContext, inputs: Inputs, fit: ProjectFit, scope: Scope
 ) -> tuple[list[DesiredPrediction], Decisions]:
     """What the predictions should say about the tasks of the scope, and why these are to be open or closed."""
-    predictions = desired_predictions(inputs.crowd, fit, context.recipe.annotator_scores, inputs.texts, scope.tasks)
-    confidence = {prediction.task: prediction.score for prediction in predictions}
-    decisions = inputs.steering.about(scope.tasks).decide(confidence)
-    return [prediction for prediction in predictions if inputs.is_complete(prediction.task, decisions)], decisions
+    steering = inputs.steering if inputs.shared is not None else inputs.steering.about(scope.tasks)
+    tasks = scope.tasks if scope.tasks is None else frozenset(steering.asked)
+    predictions = desired_predictions(inputs.crowd, fit, context.recipe.annotator_scores, inputs.texts, tasks)
+    decisions = steering.decide({prediction.task: prediction.score for prediction in predictions})
+    wanted = [
+        prediction
+        for prediction in predictions
+        if (scope.tasks is None or prediction.task in scope.tasks) and inputs.is_complete(prediction.task, decisions)
+    ]
+    return wanted, decisions
 
 
 def _clear(context: PassContext, facts: ProjectFacts, inputs: Inputs, standing: Standing) -> Outcome:
@@ -289,7 +296,7 @@ def _save_results(context: PassContext, computed: _Computed) -> None:
     with context.transaction() as connection:
         records = (label.record for label in labels)
         save_results(connection, context.project, computed.summary, charts, records, annotators)
-    remember(context, computed.facts, computed.fingerprint, inputs, fit)
+    remember(context, computed.facts, computed.fingerprint, inputs, fit, computed.decisions)
 
 
 def _save_names(context: PassContext, fit: ProjectFit) -> None:

@@ -1,10 +1,9 @@
 """Opens tasks for one more answer, and closes those that need none, in Label Studio's own queue.
 
-A task is served to people while it has fewer answers than it requires (`overlap`) and is not marked as labelled. The
-project requires a single answer of every task, so that Label Studio closes a task itself when its last answer comes;
-then it is opened for another one. That is the moment when nobody works on it. A change of a task may nevertheless spoil
-its counters (`counters.py`), so it is read again just before, and its counters are checked afterwards. An open task is
-closed only when nobody has worked on it for a while.
+A task is served to people while it has fewer answers than it requires (`overlap`) and is not marked as labelled. Label
+Studio closes a task itself when its last answer comes; then it is opened for another one. That is the moment when
+nobody works on it. A change of a task may nevertheless spoil its counters (`counters.py`), so it is read again just
+before, and its counters are checked afterwards. An open task is closed only when nobody has worked on it for a while.
 """
 
 from __future__ import annotations
@@ -19,17 +18,10 @@ from ..labelstudio import ProjectFacts
 from ..policy import Reason
 from ..records import Json
 from ..store import mirror
-from ..store.policies import get_policy
-from ..store.project_settings import remember_settings
 from .asking import Decisions
 from .context import PassContext
 from .counters import COUNTERS, change_time, counted_people, is_quiet, repair_counters
 
-QUEUE: Json = {  # settings that the queue needs
-    "maximum_annotations": 1,
-    "overlap_cohort_percentage": 100,
-    "sampling": "Uncertainty sampling",  # in ascending order of the predictions' scores
-}
 BATCH = 20  # tasks read together
 STALE = timedelta(hours=1)  # an open task that is not answered for so long may be held by somebody who left
 MAX_SLOTS = 3  # answers that such a task is asked for at the same time
@@ -49,19 +41,6 @@ class Steered:
         opened, closed = self.opened + other.opened, self.closed + other.closed
         repaired, waiting = self.repaired + other.repaired, self.waiting + other.waiting
         return Steered(opened, closed, repaired, waiting, self.is_complete and other.is_complete)
-
-
-def prepare_queue(context: PassContext, facts: ProjectFacts) -> bool:
-    """Give the project the settings that its policy needs, if somebody changed them; return whether that was so."""
-    with context.store.data.connect() as connection:
-        policy = get_policy(connection, context.project)
-    wanted = {name: value for name, value in QUEUE.items() if getattr(facts, name) not in (value, None)}
-    if policy is None or not policy.acts or not wanted or context.flags.dry_run:
-        return False
-    with context.transaction() as connection:
-        remember_settings(connection, context.project, {name: getattr(facts, name) for name in QUEUE})
-    context.studio.change_project(context.project, wanted)
-    return True
 
 
 def open_tasks(context: PassContext, facts: ProjectFacts, decisions: Decisions) -> Steered:
@@ -98,13 +77,12 @@ def _steer(context: PassContext, facts: ProjectFacts, decisions: Decisions, *, o
 def _changes(context: PassContext, decisions: Decisions, opening: bool) -> list[int]:
     """The tasks to open, those with too few answers first, or to close."""
     stale, asked = _stale(context, decisions) if opening else set(), decisions.steering.asked
-    order = list(Reason)
     wanted = [
-        (order.index(reason), task)
+        task
         for task, reason in decisions.reasons.items()
         if reason.is_open == opening and (asked[task].is_open != opening or task in stale)
     ]
-    return [task for _, task in sorted(wanted)]
+    return sorted(wanted, key=lambda task: (decisions.reasons[task] is not Reason.FEW, decisions.turn(task)))
 
 
 def _stale(context: PassContext, decisions: Decisions) -> set[int]:
@@ -126,7 +104,7 @@ def _change(
 ) -> Steered:
     """Change some tasks that were just read."""
     changed: dict[int, tuple[int, bool]] = {}
-    opened = closed = waiting = 0
+    steered = Steered()
     least = decisions.steering.policy.min_answers
     for task in tasks:
         number = int(task["id"])
@@ -139,18 +117,19 @@ def _change(
             slots = min(required - counted + 1, MAX_SLOTS) if is_open else 1  # an open one is stale
             required = counted + max(slots, least - len(counted_people(task, False)))
         elif is_open and not is_quiet(task, quiet_since):
-            waiting += 1
+            steered += Steered(waiting=1)
             continue
         else:
             required = max(counted, 1)
-        is_labeled = not decisions.is_open(number)
-        if (required, is_labeled) == (task["overlap"], task["is_labeled"]):
+        is_closed = not decisions.is_open(number)
+        if (required, is_closed) == (task["overlap"], task["is_labeled"]):
             continue
         with suppress(NotFound):
-            context.studio.change_task(number, {"overlap": required, "is_labeled": is_labeled})
-            changed[number] = required, is_labeled
-            opened, closed = opened + (not is_labeled), closed + is_labeled
-    repaired = repair_counters(context.studio, context.project, changed, facts.skips_count, strictly=True)
+            context.studio.change_task(number, {"overlap": required, "is_labeled": is_closed})
+            changed[number] = required, is_closed
+            steered += Steered(opened=not is_closed, closed=is_closed)
+    closed = {number: is_closed for number, (_, is_closed) in changed.items()}
+    repaired = repair_counters(context.studio, context.project, changed, facts.skips_count, closed=closed)
     with context.transaction() as connection:
         mirror.set_required(connection, context.project, changed)
-    return Steered(opened, closed, repaired, waiting)
+    return steered + Steered(repaired=repaired)

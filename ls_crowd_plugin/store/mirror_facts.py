@@ -69,3 +69,10 @@ def read_tasks_of(connection: Connection, project: int, annotators: Sequence[int
 def count_tasks(connection: Connection, project: int) -> int:
     query = select(func.count()).select_from(task_table).where(task_table.c.project == project)
     return int(connection.execute(query).scalar_one())
+
+
+def read_open_tasks(connection: Connection, project: int) -> set[int]:
+    """The tasks that Label Studio serves, as far as it has marked no other as labelled."""
+    columns = task_table.c
+    query = select(columns.id).where(columns.project == project, columns.is_labeled.is_(False))
+    return set(connection.execute(query).scalars())

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
-from ls_crowd_plugin.pipeline.asking import KEPT_OPEN, Asked, SharedFacts, Steering
+from ls_crowd_plugin.pipeline.asking import KEPT_OPEN, SPARE, Asked, People, SharedFacts, Steering
 from ls_crowd_plugin.policy import MIN_CHECKED, Policy, Reason
 
 POLICY = Policy(min_answers=2, max_answers=5)
-CHECKED = SharedFacts(checked=MIN_CHECKED, people=10)
+CHECKED = SharedFacts(checked=MIN_CHECKED)
+THREE = People(frozenset({1, 2, 3}))
 
 
 def asked(*people: int, skipped: tuple[int, ...] = (), required: int = 1) -> Asked:
@@ -21,7 +22,7 @@ def asked(*people: int, skipped: tuple[int, ...] = (), required: int = 1) -> Ask
 def decide(
     one: Asked, confidence: float | None = None, policy: Policy = POLICY, shared: SharedFacts = CHECKED
 ) -> Reason:
-    steering = Steering.of(policy, {1: one}, frozenset(), frozenset({1, 2, 3}), "salt", shared)
+    steering = Steering.of(policy, {1: one}, frozenset(), THREE, "salt", shared)
     return steering.decide({} if confidence is None else {1: confidence}).reasons[1]
 
 
@@ -43,20 +44,58 @@ def test_a_task_is_open_until_its_label_is_settled(one: Asked, confidence: float
 
 
 def test_confidence_closes_nothing_before_enough_gold_was_answered() -> None:
-    unchecked = SharedFacts(checked=MIN_CHECKED - 1, people=10)
+    unchecked = SharedFacts(checked=MIN_CHECKED - 1)
     assert decide(asked(1, 2), 0.999, shared=unchecked) is Reason.UNCHECKED
     assert Reason.UNCHECKED.is_open
 
 
-def test_other_tasks_wait_while_many_have_too_few_answers() -> None:
-    busy = SharedFacts(checked=MIN_CHECKED, few=11, people=10)
-    assert decide(asked(1, 2), 0.6, shared=busy) is Reason.WAITING
-    assert decide(asked(1, 2, required=3), 0.6, shared=busy) is Reason.UNSETTLED  # it is open: somebody may work on it
-    assert decide(asked(1), 0.6, shared=busy) is Reason.FEW
+class TestTurns:
+    """Tasks that are closed and not settled are opened while fewer are open than the people at work need."""
+
+    tasks: ClassVar = {task: asked(*range(1, 3 + task % 3)) for task in range(100)}
+    confidence: ClassVar = {task: 0.5 + task / 250 for task in range(100)}
+
+    def opened(self, tasks: Mapping[int, Asked], **shared: Any) -> list[int]:
+        facts = SharedFacts(checked=MIN_CHECKED, **shared)
+        steering = Steering.of(Policy(2, 9), tasks, frozenset(), THREE, "salt", facts)
+        return [task for task, reason in steering.decide(self.confidence).reasons.items() if reason.is_open]
+
+    def test_are_for_as_many_tasks_as_people_need(self) -> None:
+        assert len(self.opened(self.tasks)) == SPARE
+        assert len(self.opened(self.tasks, working=7)) == SPARE + 14
+
+    def test_begin_where_a_label_is_least_sure_for_its_answers(self) -> None:
+        opened = self.opened(self.tasks)
+        urgency = {task: (1 - self.confidence[task]) / len(one.answered) for task, one in self.tasks.items()}
+        assert min(urgency[task] for task in opened) > max(urgency[task] for task in self.tasks.keys() - opened)
+
+    def test_come_when_fewer_tasks_are_open_elsewhere(self) -> None:
+        assert len(self.opened(self.tasks, open=SPARE - 3)) == 3
+        assert self.opened(self.tasks, open=SPARE) == []
+
+    def test_are_not_taken_from_tasks_that_are_open(self) -> None:
+        tasks = {**self.tasks, **{task: asked(1, 2, required=3) for task in range(50, 100)}}
+        assert self.opened(tasks, open=50) == list(range(50, 100))
+
+    def test_come_last_for_tasks_that_everybody_has_tried(self) -> None:
+        tasks = {task: asked(1, 2, 3) if task < 50 else asked(1, 2) for task in range(100)}
+        assert min(self.opened(tasks)) == 50
+
+    def test_are_had_by_tasks_with_too_few_answers_at_once(self) -> None:
+        tasks = {task: asked(1, required=2) for task in range(100)}
+        assert len(self.opened(tasks)) == 100
+
+    def test_leave_the_others_waiting_in_order(self) -> None:
+        steering = Steering.of(Policy(2, 9), self.tasks, frozenset(), THREE, "salt", CHECKED)
+        decisions = steering.decide(self.confidence)
+        waiting = decisions.shared.waiting
+        assert {decisions.reasons[task] for task in waiting} == {Reason.WAITING}
+        assert len(waiting) == 100 - SPARE
+        assert sorted(waiting, key=lambda task: (self.confidence[task] - 1) / (2 + task % 3)) == list(waiting)
 
 
 def steering_of(tasks: Mapping[int, Asked], policy: Policy, probes: frozenset[int] = frozenset()) -> Steering:
-    return Steering.of(policy, tasks, probes, frozenset({1, 2, 3}), "salt")
+    return Steering.of(policy, tasks, probes, THREE, "salt")
 
 
 def test_a_budget_goes_to_tasks_with_too_few_answers_and_then_to_the_least_confident() -> None:
@@ -95,9 +134,9 @@ class TestProbes:
     def test_are_otherwise_open_and_closed_as_if_they_were_none(self) -> None:
         tasks = {task: asked(*range(1, 2 + task % 4)) for task in range(60)}
         confidence = {task: (task % 11) / 10 for task in tasks}
-        shared = SharedFacts(checked=MIN_CHECKED, people=3)
+        shared = SharedFacts(checked=MIN_CHECKED)
         one, other = (
-            Steering.of(POLICY, tasks, probes, frozenset({1, 2, 3}), "salt", shared).decide(confidence).reasons
+            Steering.of(POLICY, tasks, probes, THREE, "salt", shared).decide(confidence).reasons
             for probes in (frozenset[int](), frozenset(range(30)))
         )
         assert one == other

@@ -9,7 +9,8 @@ import pytest
 
 from ls_crowd_plugin.controls import read_config
 from ls_crowd_plugin.errors import NotFound, Unreachable
-from ls_crowd_plugin.pipeline.connect import UNCERTAIN_FIRST, Changes, connect, disconnect
+from ls_crowd_plugin.pipeline.connect import Changes, connect, disconnect
+from ls_crowd_plugin.pipeline.queue_settings import UNCERTAIN_FIRST
 from ls_crowd_plugin.pipeline.review_tabs import MAX_LABEL_TABS, TABS, is_as_made, review_tabs
 from ls_crowd_plugin.recipe import Recipe
 from ls_crowd_plugin.records import Json

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ls_crowd_plugin.pipeline.asking import Asked, Steering
+from ls_crowd_plugin.pipeline.asking import Asked, People, Steering
 from ls_crowd_plugin.pipeline.forecast import describe
 from ls_crowd_plugin.policy import Asking, Policy
 from ls_crowd_plugin.records import AnnotatorScore
@@ -24,7 +24,7 @@ SCORES = {who: score(who) for who in PEOPLE}
 
 def asking(confidence: dict[int, float], policy: Policy, answered: int = 2) -> Asking:
     tasks = {task: Asked(frozenset(range(answered)), frozenset(), answered, True) for task in confidence}
-    decisions = Steering.of(policy, tasks, frozenset(), PEOPLE, "").decide(confidence)
+    decisions = Steering.of(policy, tasks, frozenset(), People(PEOPLE), "").decide(confidence)
     return describe(decisions, SCORES, [], fixed=5)
 
 
@@ -70,7 +70,7 @@ def test_nine_of_ten_crowds_need_as_many_as_is_said() -> None:
 
 def test_people_who_guess_settle_nothing() -> None:
     tasks = {task: Asked(frozenset({0, 1}), frozenset(), 2, True) for task in range(20)}
-    decisions = Steering.of(Policy(2, 6), tasks, frozenset(), PEOPLE, "").decide(dict.fromkeys(tasks, 0.7))
+    decisions = Steering.of(Policy(2, 6), tasks, frozenset(), People(PEOPLE), "").decide(dict.fromkeys(tasks, 0.7))
     guessing = {who: score(who, 0.5, 0.0) for who in PEOPLE}
     forecast = describe(decisions, guessing, [], fixed=5).forecast
     assert (forecast.needed, forecast.never) == (20 * 4, 20)

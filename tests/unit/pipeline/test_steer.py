@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from ls_crowd_plugin.pipeline import asking
-from ls_crowd_plugin.pipeline.connect import connect, disconnect, stop_asking
+from ls_crowd_plugin.pipeline.connect import connect, disconnect
 from ls_crowd_plugin.pipeline.context import Pace, RunFlags
 from ls_crowd_plugin.pipeline.outcome import Kind, PassReport
 from ls_crowd_plugin.policy import Policy
 from ls_crowd_plugin.recipe import Recipe
 from ls_crowd_plugin.store import Store
-from ls_crowd_plugin.store.policies import get_policy, save_policy
+from ls_crowd_plugin.store.policies import forget_policy, get_policy, save_policy
 from ls_crowd_plugin.store.results import load_results
 from tests.support.memory_studio import PROJECT, MemoryStudio
 from tests.support.passes import pass_over, report_of_pass
@@ -52,13 +52,23 @@ def steer(studio: MemoryStudio, store: Store, **flags: object) -> PassReport:
     return report_of_pass(studio, store, flags=RunFlags(**flags))  # type: ignore[arg-type]
 
 
-def test_a_task_with_one_answer_is_opened_for_as_many_as_every_task_gets(studio: MemoryStudio, store: Store) -> None:
+def test_label_studio_itself_asks_for_the_least_number_of_answers(studio: MemoryStudio, store: Store) -> None:
     studio.annotate(1, 1, "good")
     steer(studio, store)
-    assert studio.project_rows[PROJECT]["maximum_annotations"] == 1
-    assert (studio.task_rows[1]["overlap"], studio.task_rows[2]["overlap"]) == (2, 1)
+    assert studio.project_rows[PROJECT]["maximum_annotations"] == 2
+    assert {row["overlap"] for row in studio.task_rows.values()} == {2}
+    assert studio.writes.count("task") == 0
     assert studio.open_tasks(1) == [2, 3, 4, 5, 6]
     assert studio.open_tasks(2) == list(TASKS)
+
+
+def test_a_skip_that_counts_does_not_replace_an_answer(studio: MemoryStudio, store: Store) -> None:
+    studio.project_rows[PROJECT]["skip_queue"] = "IGNORE_SKIPPED"
+    answer(studio, 1)
+    studio.annotate(1, 2, "good", was_cancelled=True, result=[])
+    steer(studio, store)
+    assert studio.task_rows[1]["overlap"] == 3
+    assert studio.open_tasks(3) == list(TASKS)
 
 
 def test_a_task_is_asked_for_one_more_answer_until_its_label_is_settled(studio: MemoryStudio, store: Store) -> None:
@@ -129,11 +139,11 @@ def test_settings_that_somebody_changes_are_changed_back(studio: MemoryStudio, s
     answer(studio, 1, 2)
     studio.annotate(1, 2, "bad")
     steer(studio, store)
-    studio.change_project(PROJECT, {"maximum_annotations": 4, "sampling": "Uniform sampling"})
+    studio.change_project(PROJECT, {"maximum_annotations": 4, "sampling": "Uncertainty sampling"})
     assert studio.task_rows[1]["overlap"] == 4
     steer(studio, store)
     row = studio.project_rows[PROJECT]
-    assert (row["maximum_annotations"], row["sampling"]) == (1, "Uncertainty sampling")
+    assert (row["maximum_annotations"], row["sampling"]) == (2, "Sequential sampling")
     assert (studio.open_tasks(), studio.task_rows[1]["overlap"]) == ([1], 3)
 
 
@@ -171,13 +181,46 @@ def test_disconnecting_restores_what_every_task_requires(studio: MemoryStudio, s
         assert get_policy(connection, PROJECT) is None
 
 
-def test_asking_can_be_stopped_alone(studio: MemoryStudio, store: Store) -> None:
+def test_without_a_policy_the_next_pass_restores_the_queue(studio: MemoryStudio, store: Store) -> None:
+    answer(studio, 1, 2)
+    studio.annotate(1, 2, "bad")
+    steer(studio, store)
+    run(store.data, forget_policy, PROJECT)
+    steer(studio, store)
+    assert studio.open_tasks(3) == list(TASKS)
+    assert {row["overlap"] for row in studio.task_rows.values()} == {3}
+    assert studio.settings()["model_version"] != ""
+    assert pass_over(studio, store).kind is Kind.UNCHANGED
+
+
+def test_where_a_policy_only_advises_the_queue_is_restored(studio: MemoryStudio, store: Store) -> None:
     answer(studio, 1, 2)
     steer(studio, store)
-    changes = stop_asking(studio, store, PROJECT)
-    assert changes.problems == []
+    run(store.data, save_policy, PROJECT, Policy(2, 4, 0.75, acts=False))
+    steer(studio, store)
     assert studio.open_tasks(3) == list(TASKS)
-    assert studio.settings()["model_version"] != ""
+
+
+def test_tasks_that_were_opened_are_restored_where_the_least_number_was_required_before(
+    studio: MemoryStudio, store: Store
+) -> None:
+    studio.change_project(PROJECT, {"maximum_annotations": 2})
+    answer(studio, 1, 2)
+    studio.annotate(1, 2, "bad")
+    steer(studio, store)
+    assert studio.open_tasks() == [1]
+    run(store.data, forget_policy, PROJECT)
+    steer(studio, store)
+    assert {row["overlap"] for row in studio.task_rows.values()} == {2}
+    assert studio.open_tasks() == []
+
+
+def test_a_task_that_the_budget_leaves_without_answers_stays_closed(studio: MemoryStudio, store: Store) -> None:
+    run(store.data, save_policy, PROJECT, Policy(2, 4, 0.75, budget=9))
+    answer(studio, 1, 2, tasks=range(1, 5))
+    for _ in range(2):
+        steer(studio, store, quiet_seconds=0)
+        assert studio.open_tasks() == []  # one answer is left, and the tasks without answers need two
 
 
 def test_only_closed_tasks_are_complete(studio: MemoryStudio, store: Store) -> None:
