@@ -28,12 +28,9 @@ import numpy as np
 from ls_crowd_plugin.demo.server import Server, free_port, prepare
 from ls_crowd_plugin.demo.service import Service
 from ls_crowd_plugin.labelstudio import Http, LabelStudio, Prediction
-from ls_crowd_plugin.pipeline.context import RunFlags
-from ls_crowd_plugin.recipe import Recipe
-from ls_crowd_plugin.store import open_store
 
 from .latency import SECRET, submit
-from .one_pass import one_pass
+from .one_pass import wait_until_equal
 from .sync import CONFIG, LABELS, make_person
 from .text_table import Cell, print_table
 
@@ -41,7 +38,6 @@ PER_TASK = 3
 EVERY = 2.0  # seconds between two answers in a project, in the mean
 POLL = 0.25  # seconds between two looks at a prediction
 SMALL = 200  # tasks of the other project
-MAX_SETTLE = 3600.0  # seconds that everything may take to be written
 
 
 @dataclass
@@ -82,7 +78,7 @@ def main() -> None:
         passes.print()
         with service:
             started = time.monotonic()
-            is_equal = _wait_until_equal(http, service, crowd.large, options.settle)
+            is_equal = wait_until_equal(http, service, crowd.large, options.settle)
             settled = time.monotonic() - started
     rows: list[tuple[Cell, ...]] = [("equal to a fresh sync", "yes" if is_equal else "NO", "yes")]
     print_table("At rest", ("what", "measured", "wanted"), [*rows, ("seconds until then", settled, None)])
@@ -218,21 +214,6 @@ def _webhook(http: Http, service: Service, project: int) -> Iterator[None]:
     webhook = int(http.post("/api/webhooks/", body)["id"])
     yield
     http.delete(f"/api/webhooks/{webhook}/")
-
-
-def _wait_until_equal(http: Http, service: Service, project: int, settle: int) -> bool:
-    """Wait until everything is written, and say whether it equals a fresh sync."""
-    until = time.monotonic() + MAX_SETTLE
-    time.sleep(settle + 2.0)
-    service.wait_until_idle()
-    while time.monotonic() < until:
-        with tempfile.TemporaryDirectory() as folder, open_store(f"sqlite:///{folder}/fresh.db") as store:
-            report = one_pass(http, store, project, Recipe(), RunFlags(dry_run=True))
-        if report.plan.is_empty:
-            return True
-        time.sleep(settle)
-        service.wait_until_idle()
-    return False
 
 
 def _print(seconds: int, without: Times, least: Times, with_it: Times, written: int) -> None:

@@ -13,6 +13,7 @@ at random, are kept open with them.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
@@ -25,8 +26,9 @@ from ..store import Annotation, Task
 ACTIVE = timedelta(days=14)  # whoever answered this long before the newest answer still belongs to the project
 WORKING = timedelta(hours=1)  # and whoever answered this long before it is at work
 OPEN_PER_PERSON, SPARE = 2, 10  # tasks that are open for everybody who is at work, and for whoever comes
-PROBES_PER_PERSON = 5  # gold tasks that a new person should answer
-KEPT_OPEN = 10  # gold tasks that are kept open for new people, and as many others
+PROBES_PER_PERSON = 3  # gold tasks that everybody should answer who has given some answers
+ANSWERS_BEFORE_CHECK = 10  # most people meet so many gold tasks by themselves
+KEPT_OPEN = 3  # gold tasks that are kept open for people who did not, and as many others
 NO_CONFIDENCE = 0.5  # in the label of a task whose answers do not count
 
 
@@ -197,13 +199,19 @@ class Steering:
                 left -= missing[task]
 
     def _kept_open(self, reasons: Mapping[int, Reason]) -> list[int]:
-        """Closed gold tasks, and as many others, that people who answered few gold tasks could answer."""
+        """Closed gold tasks, and as many others, for people who have met few gold tasks: first those that the most
+        people have tried, because Label Studio serves them to nobody else."""
         probes = self.probes & self.asked.keys()
-        met = {who: sum(who in self.asked[task].tried for task in probes) for who in self.people}
-        new = {who for who, number in met.items() if number < min(PROBES_PER_PERSON, len(probes))}
+        met = Counter(who for task in probes for who in self.asked[task].tried)
+        given = Counter(who for one in self.asked.values() for who in one.answered)
+        few = min(PROBES_PER_PERSON, len(probes))
+        new = {who for who in self.people if met[who] < few and given[who] >= ANSWERS_BEFORE_CHECK}
         closed = sorted(
             (task for task, one in self.asked.items() if reasons[task].is_final and not new <= one.tried),
-            key=lambda task: hashlib.sha256(f"{self.salt} {task}".encode()).digest(),
+            key=lambda task: (
+                -len(self.asked[task].tried - new),
+                hashlib.sha256(f"{self.salt} {task}".encode()).digest(),
+            ),
         )
         gold = [task for task in closed if task in probes][:KEPT_OPEN]
         return [*gold, *[task for task in closed if task not in probes][: len(gold)]]

@@ -15,15 +15,19 @@ from sqlalchemy.exc import SQLAlchemyError
 from ..controls import Config, read_config
 from ..errors import CrowdError, LabelStudioError, NotAllowed
 from ..labelstudio import LabelStudio, ProjectFacts
+from ..policy import MIN_CHECKED
 from ..records import Json, address_shown
 from ..settings import SECRET_HEADER, Settings
 from ..store import Store, queue
 from ..store.heartbeats import alive_workers
 from ..store.passes import get_last_pass
+from ..store.policies import get_policy
+from ..store.results import load_results
 from ..store.secrets import get_secret
 from .existing import our_versions
 from .inputs import read_inputs
 from .plan import VERSION
+from .queue_settings import needed_settings
 from .write import settings_to_change
 
 OK, NOTE, BAD = "ok", "note", "bad"
@@ -77,6 +81,7 @@ def check_project(checked: Checked, project: int) -> Iterator[Check]:
     yield from _queue_entry(checked, project)
     yield from _answers(checked, facts)
     yield from _last_pass(checked, project)
+    yield from _policy(checked, facts)
 
 
 def _label_studio(checked: Checked) -> Iterator[Check]:
@@ -248,3 +253,30 @@ def _last_pass(checked: Checked, project: int) -> Iterator[Check]:
         return
     for warning in last.summary.warnings:
         yield Check(NOTE, warning)
+
+
+def _policy(checked: Checked, facts: ProjectFacts) -> Iterator[Check]:
+    """Whether tasks are opened and closed as the project's policy says."""
+    with checked.store.data.connect() as connection:
+        policy = get_policy(connection, facts.id)
+        results = load_results(connection, facts.id)
+    if policy is None:
+        return
+    yield Check(OK, policy.sentence)
+    if not policy.acts:
+        return
+    if needed_settings(policy, facts):
+        yield Check(NOTE, "Somebody changed the settings that its queue needs; the next pass changes them back.")
+    asking = results.figures.asking if results is not None else None
+    if asking is not None and not asking.closes:
+        yield Check(
+            NOTE,
+            f"People have answered {asking.checked} gold tasks; from {MIN_CHECKED} on, confidence is trusted to close"
+            " tasks. Until then only the order of tasks is decided.",
+        )
+    if asking is not None and asking.stuck:
+        yield Check(
+            NOTE,
+            f"{len(asking.stuck)} tasks need one more answer, and everybody who is active has answered or skipped them;"
+            " ask somebody new.",
+        )

@@ -56,6 +56,9 @@ class PassReport:
         written = self.written
         for what, number in (("created", written.created), ("changed", written.updated), ("deleted", written.deleted)):
             amounts["predictions", what] = float(number)
+        steered = self.steered
+        for what, number in (("opened", steered.opened), ("closed", steered.closed), ("repaired", steered.repaired)):
+            amounts["steered", what] = float(number)
         amounts["labels", "changed"] = float(self.plan.relabelled)
         return amounts
 

@@ -29,7 +29,7 @@ def prepare_queue(context: PassContext, facts: ProjectFacts) -> bool:
         if is_changed:
             restore_settings(context.studio, context.store, context.project, before)
         return is_changed
-    wanted = _needed(policy, facts)
+    wanted = needed_settings(policy, facts)
     if QUEUE[0] not in before:  # also where nothing has to be changed: tasks will be
         with context.transaction() as connection:
             remember_settings(connection, context.project, {name: getattr(facts, name) for name in QUEUE})
@@ -62,7 +62,7 @@ def restore_settings(studio: LabelStudio, store: Store, project: int, before: Js
         forget_settings(connection, project, before)
 
 
-def _needed(policy: Policy, facts: ProjectFacts) -> Json:
+def needed_settings(policy: Policy, facts: ProjectFacts) -> Json:
     """The settings that are not as the policy needs them.
 
     Label Studio itself asks for the least number of answers, so that people can work even while the service is down.

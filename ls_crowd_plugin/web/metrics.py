@@ -25,6 +25,11 @@ TALLIES = {  # name in the database → metric, name of its label, help
     "pass_seconds": ("ls_crowd_pass_seconds", "stage", "Seconds spent in each stage of passes."),
     "pass_stages": ("ls_crowd_pass_stages", "stage", "How often each stage was run."),
     "labels": ("ls_crowd_labels", "what", "Tasks whose consensus became another label."),
+    "steered": (
+        "ls_crowd_tasks",
+        "what",
+        "Tasks opened for one more answer, closed, and repaired after a submit at the same moment.",
+    ),
     "predictions": ("ls_crowd_predictions", "what", "Predictions created, changed and deleted in Label Studio."),
 }
 

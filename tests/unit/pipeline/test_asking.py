@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from ls_crowd_plugin.pipeline.asking import KEPT_OPEN, SPARE, Asked, People, SharedFacts, Steering
+from ls_crowd_plugin.pipeline.asking import KEPT_OPEN, PROBES_PER_PERSON, SPARE, Asked, People, SharedFacts, Steering
 from ls_crowd_plugin.policy import MIN_CHECKED, Policy, Reason
 
 POLICY = Policy(min_answers=2, max_answers=5)
@@ -108,35 +108,40 @@ def test_a_budget_goes_to_tasks_with_too_few_answers_and_then_to_the_least_confi
 
 
 class TestProbes:
-    """A hundred settled tasks, of which forty are gold; person 3 is new."""
+    """A hundred settled tasks, of which forty are gold; person 3 has answered many of the others, and no gold."""
 
-    tasks: ClassVar = {task: asked(1, 2) for task in range(100)}
+    tasks: ClassVar = {task: asked(1, 2, 3) if 50 <= task < 60 else asked(1, 2) for task in range(100)}
     probes = frozenset(range(40))
     confidence: ClassVar = dict.fromkeys(range(100), 0.99)
 
-    def test_are_kept_open_for_new_people_with_as_many_others(self) -> None:
-        decisions = steering_of(self.tasks, POLICY, self.probes).decide(self.confidence)
-        kept = {task for task, reason in decisions.reasons.items() if reason is Reason.CHECK}
+    def kept(self, tasks: Mapping[int, Asked], policy: Policy = POLICY) -> set[int]:
+        reasons = steering_of(tasks, policy, self.probes).decide(self.confidence).reasons
+        return {task for task, reason in reasons.items() if reason is Reason.CHECK}
+
+    def test_are_kept_open_with_as_many_others_for_people_who_met_few(self) -> None:
+        kept = self.kept(self.tasks)
         assert (len(kept & self.probes), len(kept - self.probes)) == (KEPT_OPEN, KEPT_OPEN)
-        assert {decisions.reasons[task] for task in self.tasks.keys() - kept} == {Reason.SETTLED}
+        assert not any(3 in self.tasks[task].tried for task in kept)
+
+    def test_are_first_those_that_only_such_people_have_not_tried(self) -> None:
+        tasks = {**self.tasks, **dict.fromkeys((7, 8, 9, 97, 98, 99), asked(1, 2, 4, 5))}
+        assert self.kept(tasks) == {7, 8, 9, 97, 98, 99}
+
+    def test_are_not_kept_open_for_people_who_have_hardly_begun(self) -> None:
+        assert self.kept({**self.tasks, 50: asked(1, 2)}) == set()
 
     def test_are_closed_when_everybody_has_answered_some(self) -> None:
-        tasks = {task: asked(1, 2, 3) if task in range(5) else one for task, one in self.tasks.items()}
-        decisions = steering_of(tasks, POLICY, self.probes).decide(self.confidence)
-        assert set(decisions.reasons.values()) == {Reason.SETTLED}
+        met = dict.fromkeys(range(PROBES_PER_PERSON), asked(1, 2, 3))
+        assert self.kept({**self.tasks, **met}) == set()
 
     def test_are_not_kept_open_beyond_a_budget(self) -> None:
-        policy = Policy(2, 5, budget=200)
-        tasks = {**self.tasks, 100: asked(1)}
-        reasons = steering_of(tasks, policy, self.probes).decide(self.confidence).reasons
-        assert Reason.CHECK not in reasons.values()
+        assert self.kept({**self.tasks, 100: asked(1)}, Policy(2, 5, budget=210)) == set()
 
     def test_are_otherwise_open_and_closed_as_if_they_were_none(self) -> None:
         tasks = {task: asked(*range(1, 2 + task % 4)) for task in range(60)}
         confidence = {task: (task % 11) / 10 for task in tasks}
-        shared = SharedFacts(checked=MIN_CHECKED)
         one, other = (
-            Steering.of(POLICY, tasks, probes, THREE, "salt", shared).decide(confidence).reasons
+            Steering.of(POLICY, tasks, probes, THREE, "salt", CHECKED).decide(confidence).reasons
             for probes in (frozenset[int](), frozenset(range(30)))
         )
         assert one == other
