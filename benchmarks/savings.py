@@ -9,8 +9,7 @@ last one, as in the service. No policy sees the truth.
     least confident  the tasks with the lowest confidence
     policy           as `ls-crowd connect --adaptive` orders the queue
 
-The last two columns have a tenth of the truth as gold, and are judged on the rest; there, as in the product, the policy
-closes tasks at a confidence of 0.95, and opens the others only when all are closed.
+The columns with gold have a tenth of the truth as gold, and are judged on the rest.
 
 The first table has the share of all answers that are needed to come within 0.3 points of the accuracy of all of them;
 the curve of accuracy, the mean over the orders, is made monotone by isotonic regression. The last one shows what
@@ -34,13 +33,13 @@ from ls_crowd_plugin.aggregation import Consensus, aggregate
 from .real_crowds import Floats, RealCrowd, read_crowds
 from .text_table import Cell, print_table
 
-FITS = 16  # on the way from two answers per task to all
+FITS = 12  # on the way from two answers per task to all
 ROUND = 0.1  # of the tasks get an answer between two looks at the confidence
 CLOSE = 0.3  # points
 STOP = 0.95
 LEAD = 2
 MIN_ANSWERS = 5.0  # per task, in the mean; with fewer there is nothing to save
-LARGE, FEW_ORDERS = 15_000, 2  # answers, from which a crowd is replayed in so few orders
+JUDGED, MAX_ORDERS = 2000, 12  # a crowd is replayed until so many tasks are judged, or in so many orders
 SHARES = (1 / 3, 1 / 2)
 
 
@@ -112,8 +111,7 @@ class Replay:
 
 @dataclass(frozen=True)
 class Rule:
-    """The lower `turn`, the sooner a task gets an answer; tasks that are settled, if any can be, get none before all
-    are, or only do not count as open."""
+    """The lower `turn`, the sooner a task gets an answer; settled tasks get none before all are settled."""
 
     turn: Callable[[Replay, str], float]
     is_settled: Callable[[Replay, str], bool] = lambda *_: False
@@ -135,10 +133,11 @@ RULES = {
     "policy": Rule(_policy),
     "policy, closing": Rule(_policy, _is_confident),
     "fixed, gold": Rule(lambda replay, task: replay.given[task], has_gold=True),
-    "policy, gold": Rule(_policy, _is_confident, has_gold=True),
+    "policy, gold": Rule(_policy, has_gold=True),
+    "policy, gold, closing": Rule(_policy, _is_confident, has_gold=True),
 }
 COMPARED = ("fixed", "margin", "least confident", "policy", "fixed, gold", "policy, gold")
-CLOSING = ("margin", "policy, closing", "policy, gold")
+CLOSING = ("margin", "policy, closing", "policy, gold, closing")
 
 
 @dataclass
@@ -165,7 +164,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.savings", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path, help="has a subfolder per crowd with answers.csv and truth.csv")
     parser.add_argument("--crowds", help="names of crowds, separated by commas (default: with enough answers)")
-    parser.add_argument("--orders", type=int, default=5, help="random orders of the answers (default 5)")
+    parser.add_argument("--judged", type=int, default=JUDGED, help="tasks, by which the number of orders is chosen")
     parser.add_argument("--gold-share", type=float, default=0.1)
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
@@ -174,9 +173,10 @@ def main() -> None:
     jobs = [
         (crowd, name, order, options.gold_share)
         for crowd in crowds
-        for order in range(min(options.orders, FEW_ORDERS) if len(crowd.tasks) > LARGE else options.orders)
+        for order in range(min(max(round(options.judged / len(crowd.truth)), 1), MAX_ORDERS))
         for name in RULES
     ]
+    print(f"{len(jobs)} replays of {len(crowds)} crowds", flush=True)
     with ProcessPoolExecutor(options.processes) as pool:
         for (crowd, name, *_), (shares, points, stop) in zip(jobs, pool.map(_replay, jobs), strict=True):
             course = courses[crowd.name][name]

@@ -113,7 +113,8 @@ class Asking:
             f"{number:,} {'fewer' if self.forecast.saved >= 0 else 'more'} {'answer' if number == 1 else 'answers'}"
         ]
         if seconds:
-            words.append(f"{number * seconds / 3600:,.1f} hours")
+            hours = number * seconds / 3600
+            words.append(f"{hours:,.1f} hours" if hours >= 1 else f"{60 * hours:.0f} minutes")
         if price:
             words.append(f"{number * price:,.2f} in money")
         return ", ".join(words)

@@ -181,7 +181,15 @@ def test_label_studio_shows_the_same(shown: Shown, label_studio: Server, owner: 
 def test_no_page_has_a_serious_accessibility_violation(shown: Shown, scheme: str) -> None:
     contrary = next(one for one in shown.api("/annotators")["annotators"] if one["verdict"] == "contrary")
     shown.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-    for path in ("", "/annotators", f"/annotator/{contrary['annotator']}", "/tasks", "/task/%d", "/agreement"):
+    for path in (
+        "",
+        "/annotators",
+        f"/annotator/{contrary['annotator']}",
+        "/tasks",
+        "/task/%d",
+        "/agreement",
+        "/answers",
+    ):
         shown.open(path % shown.live.tasks[0] if "%d" in path else path)
         shown.page.evaluate(AXE)
         results = shown.page.evaluate("() => axe.run()")
@@ -197,7 +205,7 @@ def test_no_page_has_a_serious_accessibility_violation(shown: Shown, scheme: str
 def test_nothing_is_wider_than_a_phone(shown: Shown) -> None:
     shown.page.set_viewport_size({"width": 360, "height": 740})
     try:
-        for path in ("", "/annotators", "/tasks", f"/task/{shown.live.tasks[0]}", "/agreement"):
+        for path in ("", "/annotators", "/tasks", f"/task/{shown.live.tasks[0]}", "/agreement", "/answers"):
             page = shown.open(path)
             assert page.evaluate("document.documentElement.scrollWidth") <= 360, path
         shown.screenshot("phone")
@@ -215,6 +223,22 @@ def test_pages_can_be_used_with_the_keyboard_alone(shown: Shown) -> None:
             break
     page.keyboard.press("Enter")
     page.wait_for_url("**/annotator/*")
+
+
+def test_a_policy_is_set_and_taken_back_on_the_page_of_answers(shown: Shown, owner: Http) -> None:
+    def required() -> int | None:
+        return LabelStudio(owner).project(shown.live.id).maximum_annotations
+
+    before, page = required(), shown.open("/answers")
+    assert "Answers still needed" in page.inner_text("main")
+    shown.screenshot("answers")
+    for mode, expected in (("on", 3), ("advise", before)):
+        page.select_option("select[name=mode]", mode)
+        page.fill("input[name=min_answers]", "3")
+        page.click("text=Save")
+        page.wait_for_url("**/answers")
+        eventually(lambda wanted=expected: bool(required() == wanted))  # type: ignore[misc]
+        eventually(shown.service.idle)
 
 
 def test_no_request_leaves_the_service(shown: Shown) -> None:

@@ -76,7 +76,8 @@ def test_refuses_a_form_without_its_token(pages: FlaskClient, app_context: AppCo
 @pytest.mark.parametrize(
     ("saved", "seconds", "price", "words"),
     [
-        (445, 7.5, 0.0, "445 fewer answers, 0.9 hours"),
+        (445, 7.5, 0.0, "445 fewer answers, 56 minutes"),
+        (4450, 7.5, 0.0, "4,450 fewer answers, 9.3 hours"),
         (445, None, 0.1, "445 fewer answers, 44.50 in money"),
         (-1, None, 0.0, "1 more answer"),
         (0, 7.5, 0.1, "as many answers"),
