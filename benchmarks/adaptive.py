@@ -4,9 +4,9 @@
 
 Starts a Label Studio and the service. Simulated people ask for the next task, think, and submit, each with a token of
 their own, first in a project in which every task gets a fixed number of answers, then in the same one with a policy; in
-both, a person gives the same answer to the same task. A few of the people guess. Then accuracy on tasks that are not
-gold is compared, and whether everything is in order: counters, people who were served a task that they had answered,
-and how long somebody waited although a task was open for them.
+both, a person gives the same answer to the same task. A few of the people guess. Whoever finds no task looks again
+after as long as an answer takes. Then accuracy on tasks that are not gold is compared, and whether everything is in
+order: counters, people who were served a task that they had answered, and whoever got fewest answers to give.
 
 `--faults` lets this percentage of the service's requests to Label Studio fail, `--kills` kills the service so often.
 """
@@ -18,6 +18,7 @@ import random
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -54,9 +55,8 @@ class Person:
 class Work:
     """What happened in one project."""
 
-    answers: int = 0
+    answers: Counter[int] = field(default_factory=Counter)  # by person
     served_again: int = 0  # tasks that were served to somebody who had answered them
-    waited: float = 0.0  # the longest time that somebody waited although a task was open
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -110,7 +110,7 @@ class Crowd:
             try:
                 task = int(person.http.get(f"/api/projects/{project}/next/")["id"])
             except NotFound:
-                end.wait(1.0)
+                end.wait(pace.expovariate(1 / self.options.think))
                 continue
             except LabelStudioError:
                 continue
@@ -122,7 +122,7 @@ class Crowd:
             except LabelStudioError:
                 continue
             with work.lock:
-                work.answers += 1
+                work.answers[person.user] += 1
                 work.served_again += task in done
             done.add(task)
 
@@ -153,17 +153,28 @@ def main() -> None:
     for name, default in (("tasks", 300), ("people", 20), ("gold", 30), ("fixed", 5), ("kills", 0), ("seed", 0)):
         arguments.add_argument(f"--{name}", type=int, default=default)
     arguments.add_argument("--faults", type=float, default=0.0, help="percentage of requests that fail")
-    arguments.add_argument("--think", type=float, default=6.0, help="seconds that an answer takes, in the mean")
+    arguments.add_argument("--think", type=float, default=8.0, help="seconds that an answer takes, in the mean")
     arguments.add_argument("--min-answers", type=int, default=2)
     arguments.add_argument("--max-answers", type=int, default=8)
     arguments.add_argument("--confidence", type=float, default=0.95)
+    arguments.add_argument("--share", type=float, default=0.8, help="of the fixed number of answers, as the budget")
     arguments.add_argument("--home", type=Path, default=Path(".label-studio"), help="where Label Studio is installed")
     options = arguments.parse_args()
     prepare(options.home, print)
     with tempfile.TemporaryDirectory() as folder, Server(options.home, Path(folder) / "data") as server:
         crowd = Crowd(server, options)
         rows = [_fixed(crowd, server, Path(folder) / "fixed"), _adaptive(crowd, server, Path(folder) / "adaptive")]
-        header = ("", "answers", "accuracy %", "± se", "seconds", "wrong counters", "served again", "left open")
+        header = (
+            "",
+            "answers",
+            "accuracy %",
+            "± se",
+            "seconds",
+            "wrong counters",
+            "served again",
+            "left open",
+            "fewest / mean",
+        )
         print_table(f"{options.people} people, {options.tasks} tasks", header, rows)
         print(f"adaptive used {rows[1][1] / rows[0][1]:.0%} of the answers")  # type: ignore[operator]
 
@@ -194,8 +205,10 @@ def _adaptive(crowd: Crowd, server: Server, folder: Path) -> list[Cell]:
         settings = {"LS_CROWD_SETTLE_SECONDS": "30", "LS_CROWD_POLL_SECONDS": "20", "LABEL_STUDIO_URL": proxy.url}
         service = service_of(server, folder, **settings)
         _add_gold(service, crowd, project, tasks)
-        limits = [f"--min-answers={options.min_answers}", f"--max-answers={options.max_answers}"]
-        service.run("connect", str(project), "--adaptive", *limits, f"--confidence={options.confidence}")
+        limits = {name: getattr(options, name) for name in ("min_answers", "max_answers", "confidence")}
+        limits["budget"] = round(options.share * options.fixed * options.tasks)
+        arguments = [f"--{name.replace('_', '-')}={value}" for name, value in limits.items()]
+        service.run("connect", str(project), "--adaptive", *arguments)
         with service:
             for hook in crowd.http.get("/api/webhooks/", project=project):
                 crowd.http.delete(f"/api/webhooks/{hook['id']}/")
@@ -223,7 +236,8 @@ def _measure(crowd: Crowd, project: int, tasks: list[int], work: Work, seconds: 
     found = LabelStudio(crowd.http).tasks(project, tasks, COUNTERS)
     left = sum(not task["is_labeled"] for task in found)
     answers = sum(len(task["annotations"]) for task in found)
-    return [answers, accuracy, error, seconds, crowd.wrong_counters(project, tasks), work.served_again, left]
+    fewest = min(work.answers[person.user] for person in crowd.people) * len(crowd.people) / work.answers.total()
+    return [answers, accuracy, error, seconds, crowd.wrong_counters(project, tasks), work.served_again, left, fewest]
 
 
 @contextmanager

@@ -150,7 +150,7 @@ def _carry_out(
                 save_last_pass(connection, context.project, last)
         if written.ended_by is not None:
             kind = Kind(written.ended_by.kind)
-            return Outcome(kind, str(written.ended_by), replace(report, written=written))
+            return Outcome(kind, str(written.ended_by), replace(report, written=written, steered=steered))
         _save_names(context, computed.fit)
     warnings = [*report.warnings, *_refused(facts, computed.desired, plan, written)]
     report = replace(report, written=written, steered=steered, warnings=warnings)
