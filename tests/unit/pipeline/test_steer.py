@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ls_crowd_plugin.pipeline import asking
+from ls_crowd_plugin.pipeline import asking, fitting, turns
 from ls_crowd_plugin.pipeline.connect import connect, disconnect
 from ls_crowd_plugin.pipeline.context import Pace, RunFlags
 from ls_crowd_plugin.pipeline.outcome import Kind, PassReport
+from ls_crowd_plugin.pipeline.remembered import FitMemory
 from ls_crowd_plugin.policy import Policy
 from ls_crowd_plugin.recipe import Recipe
 from ls_crowd_plugin.store import Store
@@ -243,3 +244,28 @@ def test_a_task_that_somebody_took_and_left_is_offered_to_another(studio: Memory
     assert (studio.task_rows[1]["overlap"], studio.task_rows[2]["overlap"]) == (4, 4)
     slots = {task: studio.task_rows[task]["overlap"] - len(studio.task_rows[task]["annotations"]) for task in (1, 2)}
     assert slots == {1: 2, 2: 1}
+
+
+def test_while_people_work_the_next_task_is_opened_without_a_new_fit(
+    studio: MemoryStudio, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "LARGE_PROJECT", 0)
+    monkeypatch.setattr(asking, "OPEN_PER_PERSON", 0)
+    monkeypatch.setattr(asking, "SPARE", 2)
+    fits = FitMemory()
+    for task in TASKS:
+        studio.annotate(task, 1, "good")
+        studio.annotate(task, 2, "bad")
+    answer(studio, 3, 4, tasks=range(6, 7))  # somebody new would need a new fit
+    pass_over(studio, store, fits=fits)
+    open_first = studio.open_tasks()
+    assert len(open_first) == 2
+    studio.annotate(open_first[0], 3, "good")
+    studio.annotate(open_first[0], 4, "good")  # as many answers as allowed
+    monkeypatch.setattr(fitting, "fit_project", None)
+    report = report_of_pass(studio, store, flags=RunFlags(pace=Pace.LIVE), fits=fits)
+    assert (report.steered.opened, report.steered.closed) == (1, 0)
+    now_open = studio.open_tasks()
+    assert open_first[1] in now_open
+    assert len(set(now_open) - set(open_first)) == 1
+    assert report.rest_due_in > 0
