@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import os
 import re
 import tempfile
@@ -22,6 +23,7 @@ ReadingProgress = Callable[[str, float], None]
 GoldKey = str | tuple[str, str]  # a task, or (task, question)
 
 ROWS_PER_REPORT = 1 << 16
+SEPARATORS = (",", ";", "\t")  # of columns; spreadsheets write semicolons where a comma is the decimal sign
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,14 @@ def _records(
     csv.field_size_limit(2**31 - 1)  # a label may be a whole document; the module would stop at 128 KiB
     with _opened(path) as file:
         size = os.fstat(file.fileno()).st_size  # 0 for a pipe: then only its name is shown
-        reader = csv.reader(_text_lines(file, path), strict=True)
+        lines = _text_lines(file, path)
+        beginning = []
+        for text in lines:
+            beginning.append(text)
+            if text.strip():
+                break
+        separator = _separator(beginning[-1:], wanted)
+        reader = csv.reader(itertools.chain(beginning, lines), strict=True, delimiter=separator)
         line = 1
         try:
             header = next(reader, None)
@@ -155,9 +164,24 @@ def _records(
         raise UnusableInput(f"{path} has a header and no rows; it needs at least one.")
 
 
+def _separator(first: Sequence[str], wanted: dict[str, tuple[str, ...]]) -> str:
+    """What separates the columns: with what the first line names the most of those that are wanted."""
+    accepted = {name for names in wanted.values() for name in names}
+
+    def found(separator: str) -> int:
+        rows = csv.reader(first, delimiter=separator)
+        return len(accepted & {_column_name(name) for row in rows for name in row})
+
+    return max(SEPARATORS, key=found)
+
+
+def _column_name(name: str) -> str:
+    return name.strip().lower()
+
+
 def _positions(path: Path, header: Sequence[str], wanted: dict[str, tuple[str, ...]]) -> tuple[list[str], list[int]]:
     """The meaning of each column to be read, and its position."""
-    names = [name.strip() for name in header]
+    names = [_column_name(name) for name in header]
     meanings: list[str] = []
     positions: list[int] = []
     missing: list[str] = []
@@ -171,11 +195,11 @@ def _positions(path: Path, header: Sequence[str], wanted: dict[str, tuple[str, .
         elif meaning in wanted:
             missing.append(" or ".join(repr(name) for name in accepted))
     if missing:
-        existing = ", ".join(repr(name) for name in names)
+        existing = ", ".join(repr(name.strip()) for name in header)
         existing = existing if len(existing) <= 200 else existing[:200] + "…"
         raise UnusableInput(
             f"{path} has no column {' and no column '.join(missing)}, only {existing}; "
-            "name the columns in the first line and separate them with commas."
+            "name the columns in the first line and separate them with commas, semicolons or tabs."
         )
     return meanings, positions
 
@@ -190,7 +214,7 @@ def _check_width(path: Path, line: int, row: Sequence[str], header: Sequence[str
     if any(row[len(header) :]):
         raise UnusableInput(
             f"{path}, line {line}: the row has {len(row)} values where the header has {len(header)}; "
-            "put a value that contains a comma in double quotes."
+            "put a value that contains the separator of the columns in double quotes."
         )
 
 

@@ -75,6 +75,15 @@ def test_every_line_end_and_a_byte_order_mark_are_read(write: WriteText, line_en
     assert (answers.tasks, answers.labels) == (["1", "2"], ["cat", "dog"])
 
 
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("header", ["task,annotator,label", "Task, Worker ,LABEL", "\n\ntask,annotator,label"])
+def test_columns_may_be_separated_and_written_as_spreadsheets_do(write: WriteText, separator: str, header: str) -> None:
+    other = ";" if separator == "," else ","
+    rows = '1,ann,cat|dog\n2,ann,"a,b"\n'
+    text = f"{header}\n{rows}".replace(",", separator).replace("|", other)
+    assert read_answers(write(text)).labels == [f"cat{other}dog", f"a{separator}b"]
+
+
 def test_a_short_row_is_fine_when_only_ignored_columns_are_missing(write: WriteText) -> None:
     assert read_answers(write("task,annotator,label,comment\n1,ann,cat\n2,bob,dog,,,\n")).tasks == ["1", "2"]
 
@@ -136,7 +145,7 @@ HEADER = "task,annotator,label\n"
         (HEADER, "has a header and no rows"),
         (HEADER + "\n\n", "has a header and no rows"),
         ("task,label\n1,cat\n", "has no column 'annotator' or 'worker', only 'task', 'label';"),
-        ("task;annotator;label\n1;ann;cat\n", "and no column 'label', only 'task;annotator;label';"),
+        ("task|annotator|label\n1|ann|cat\n", "and no column 'label', only 'task|annotator|label';"),
         ("1,ann,cat\n2,bob,dog\n", "has no column 'task' and no column 'annotator' or 'worker'"),
         ("task,annotator,label,label\n1,ann,cat,dog\n", "has more than one column 'label'"),
         ("task, task ,annotator,label\n1,1,ann,cat\n", "has more than one column 'task'"),
