@@ -35,14 +35,14 @@ def connect(project: int, uncertain_first: bool, adaptive: bool | None, advise: 
     policy = _policy(adaptive, advise, limits)
     if policy is not None and policy.acts and uncertain_first:
         raise click.UsageError("--adaptive decides which tasks come first; leave --uncertain-first out.")
-    from ..pipeline.checks import OK, Checked, check_project
+    from ..pipeline.checks import OK, Checked, check_project, check_service
     from ..pipeline.connect import connect as connect_project
     from ..pipeline.context import RunFlags
     from ..settings import read_settings
     from ..store.policies import forget_policy
     from .doctor import SIGNS
     from .serve import webhook_secret
-    from .setup import label_studio, store_of
+    from .setup import label_studio, service_answers, store_of
     from .sync import sync_project
 
     settings = read_settings()
@@ -67,7 +67,8 @@ def connect(project: int, uncertain_first: bool, adaptive: bool | None, advise: 
         for sentence in changes.problems:
             click.echo(f"warning: {sentence}", err=True)
         sync_project(studio, store, project, settings.recipe, RunFlags())
-        for check in check_project(Checked(settings, studio, store), project):
+        checked = Checked(settings, studio, store, service_answers)
+        for check in (*check_service(checked), *check_project(checked, project)):
             if check.kind != OK:
                 click.echo(f"{SIGNS[check.kind]} {check.sentence}")
 

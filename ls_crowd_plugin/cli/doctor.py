@@ -15,12 +15,12 @@ def doctor(project: int | None) -> None:
     """Check Label Studio, the service and, if named, a project; say how to fix each problem."""
     from ..pipeline.checks import BAD, Checked, check_everything
     from ..settings import read_settings
-    from .setup import label_studio, store_of
+    from .setup import label_studio, service_answers, store_of
 
     settings = read_settings()
     problems = 0
     with store_of(settings) as store:
-        checked = Checked(settings, label_studio(settings, patient=False), store)
+        checked = Checked(settings, label_studio(settings, patient=False), store, service_answers)
         for check in check_everything(checked, project):
             problems += check.kind == BAD
             click.echo(f"{SIGNS[check.kind]} {check.sentence}")

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
+import requests
+
 from ..labelstudio import Http, LabelStudio
 
 if TYPE_CHECKING:
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from ..settings import Settings
     from ..store import Store
 
+SERVICE_SECONDS = 5.0  # within which our service answers
+
 
 def label_studio(settings: Settings, *, patient: bool = True) -> LabelStudio:
     """A client that waits between its tries, or one for people who want an answer now."""
@@ -21,6 +25,14 @@ def label_studio(settings: Settings, *, patient: bool = True) -> LabelStudio:
     if patient:
         return LabelStudio(Http(settings.url, settings.key, verify=verify))
     return LabelStudio(Http(settings.url, settings.key, verify=verify, timeout=(3, 20), sleep=lambda _: None))
+
+
+def service_answers(address: str) -> bool:
+    """Whether our service answers at an address."""
+    try:
+        return requests.get(f"{address}/healthz", timeout=SERVICE_SECONDS).ok
+    except requests.RequestException:
+        return False
 
 
 def store_of(settings: Settings, busy_seconds: float = 30.0) -> AbstractContextManager[Store]:

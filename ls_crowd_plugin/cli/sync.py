@@ -107,7 +107,7 @@ def sync_project(
             click.echo(f"warning: {name}{warning}", err=True)
         return True
     click.echo(_reason(project, outcome), err=outcome.kind is not Kind.PROJECT_GONE)
-    return outcome.kind is Kind.PROJECT_GONE
+    return outcome.kind in (Kind.PROJECT_GONE, Kind.NO_ANSWERS)
 
 
 def _reason(project: int, outcome: Outcome) -> str:

@@ -6,7 +6,7 @@ A check is a generator of `Check`s. To add one, write it and name it in `check_e
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -16,7 +16,7 @@ from ..controls import Config, read_config
 from ..errors import CrowdError, LabelStudioError, NotAllowed
 from ..labelstudio import LabelStudio, ProjectFacts
 from ..policy import MIN_CHECKED
-from ..records import Json, address_shown
+from ..records import Json, address_shown, count
 from ..settings import SECRET_HEADER, Settings
 from ..store import Store, queue
 from ..store.heartbeats import alive_workers
@@ -47,6 +47,7 @@ class Checked:
     settings: Settings
     studio: LabelStudio
     store: Store
+    answers: Callable[[str], bool] = lambda _: True  # whether something answers at an address
 
 
 def check_everything(checked: Checked, project: int | None) -> Iterator[Check]:
@@ -61,7 +62,7 @@ def check_everything(checked: Checked, project: int | None) -> Iterator[Check]:
         return
     yield from _service_address(checked)
     try:
-        yield from _workers(checked)
+        yield from check_service(checked)
         yield from check_project(checked, project) if project else _all_projects(checked)
     except SQLAlchemyError as error:
         yield Check(BAD, f"The database cannot be read ({type(error).__name__}); check LS_CROWD_DATABASE_URL.")
@@ -113,11 +114,24 @@ def _service_address(checked: Checked) -> Iterator[Check]:
         )
 
 
-def _workers(checked: Checked) -> Iterator[Check]:
+def check_service(checked: Checked) -> Iterator[Check]:
+    """Whether somebody keeps the monitored projects up to date."""
     with checked.store.work.connect() as connection:
         workers = alive_workers(connection)
+        monitored = len(queue.list_entries(connection))
+    projects = count(monitored, "connected project")
+    kind, connected = (
+        (BAD, f", and {projects} {'waits' if monitored == 1 else 'wait'} for one") if monitored else (NOTE, "")
+    )
     if not workers:
-        yield Check(NOTE, "No worker is running; 'ls-crowd serve' starts one. 'ls-crowd sync' works without one.")
+        yield Check(kind, f"No worker is running{connected}; 'ls-crowd serve' starts one.")
+    if monitored and not checked.answers(checked.settings.public_url):
+        yield Check(
+            BAD,
+            f"No service answers at {checked.settings.public_url_shown}, so webhooks of"
+            f" {projects} are lost; start 'ls-crowd serve' there, or set"
+            " LS_CROWD_PUBLIC_URL to where it runs and repeat 'ls-crowd connect'.",
+        )
     for name, problem in workers.items():
         yield Check(BAD, f"Worker {name}: {problem}") if problem else Check(OK, f"Worker {name} is running.")
 
@@ -214,7 +228,7 @@ def _queue_entry(checked: Checked, project: int) -> Iterator[Check]:
     with checked.store.work.connect() as connection:
         entry = queue.get_entry(connection, project)
     if entry is None:
-        yield Check(NOTE, "It is not monitored; its first webhook event or 'ls-crowd connect' changes that.")
+        yield Check(NOTE, f"It is not monitored; its first webhook event or 'ls-crowd connect {project}' changes that.")
         return
     if entry.error:
         what = "Its last pass failed" if entry.waiting is not None else "It is parked until something changes"

@@ -152,7 +152,7 @@ class TestOutcomes:
         assert run("3", "4")[2].splitlines()[0] == "warning: project 3: Something is odd."
         assert len(contexts) == 2
 
-    @pytest.mark.parametrize("kind", [Kind.NO_ANSWERS, Kind.PARKED, Kind.FAILED, Kind.NO_SUCH_PROJECT, Kind.DEFERRED])
+    @pytest.mark.parametrize("kind", [Kind.PARKED, Kind.FAILED, Kind.NO_SUCH_PROJECT, Kind.DEFERRED])
     def test_a_reason_is_printed_and_fails(self, run: Run, monkeypatch: pytest.MonkeyPatch, kind: Kind) -> None:
         end_with(monkeypatch, Outcome(kind, "It has no answers."))
         code, printed, error = run("3")
@@ -171,6 +171,10 @@ class TestOutcomes:
     def test_a_deleted_project_is_not_a_failure(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         end_with(monkeypatch, Outcome(Kind.PROJECT_GONE, "Project 3 is no longer in Label Studio."))
         assert run("3") == (0, "Project 3 is no longer in Label Studio.\n", "")
+
+    def test_a_project_without_answers_is_not_a_failure(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        end_with(monkeypatch, Outcome(Kind.NO_ANSWERS, "Project 3 has no answers to aggregate yet."))
+        assert run("3") == (0, "", "Project 3 has no answers to aggregate yet.\n")
 
     def test_a_project_that_another_process_works_on_is_busy(
         self, run: Run, contexts: list[PassContext], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
