@@ -20,8 +20,8 @@ from ..errors import CrowdError
 # Modules of this package, each with a click command of the same name. They import numpy and the like only when run, so
 # that help and usage errors are immediate.
 COMMANDS = (
-    *("aggregate", "connect", "demo", "disconnect", "doctor", "evaluate", "export", "gold", "report", "serve", "sync"),
-    "worker",
+    *("aggregate", "connect", "demo", "disconnect", "doctor", "evaluate", "export", "gold", "password", "report"),
+    *("serve", "sync", "worker"),
 )
 
 DEBUG_OPTION = click.Option(["--debug"], is_flag=True, expose_value=False, help="Show the traceback of an error.")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 BUSY_SECONDS = 0.5  # Label Studio gives up after one second
 RESTART_SECONDS = 1.0
 STOP_SECONDS = 30.0
+PASSWORD_HASH = "password hash"  # its name in the database
 
 
 @click.command(short_help="Run the web service and a worker.")
@@ -97,10 +98,10 @@ def _app_context(settings: Settings, store: Store) -> AppContext:
 
     password_hash = generate_password_hash(settings.password)
     if not settings.password:
-        password = secrets.token_urlsafe(12)
+        password = new_password()
         with store.data.begin() as connection:
             generated = generate_password_hash(password)
-            password_hash, is_new = get_or_create_secret(connection, "password hash", generated)
+            password_hash, is_new = get_or_create_secret(connection, PASSWORD_HASH, generated)
         if is_new:
             click.echo(f"Password for the dashboard, shown only once: {password}")
     with store.data.begin() as connection:
@@ -118,6 +119,10 @@ def _app_context(settings: Settings, store: Store) -> AppContext:
         answer_price=settings.answer_price,
         password=settings.password,
     )
+
+
+def new_password() -> str:
+    return secrets.token_urlsafe(12)
 
 
 def webhook_secret(settings: Settings, store: Store) -> str:

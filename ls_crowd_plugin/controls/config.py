@@ -52,6 +52,14 @@ class Config:
         return tuple(question for control in self.controls for question in control.questions)
 
     @property
+    def problem(self) -> str | None:
+        """Why nothing can be aggregated, as the end of a sentence about the project; None if something can."""
+        if self.controls or self.regions:
+            return None
+        named = ", ".join(f"{control.name} ({control.tag})" for control in self.left_out) or "none at all"
+        return f"has no control that can be aggregated; its controls are: {named}"
+
+    @property
     def ordered(self) -> frozenset[str]:
         """The questions whose labels are a scale."""
         specs = [control.spec for control in self.controls]

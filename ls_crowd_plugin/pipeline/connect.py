@@ -47,6 +47,9 @@ def connect(
     if policy is not None and policy.problem is not None:
         raise UnusableInput(policy.problem)
     facts = studio.project(project)
+    problem = read_config(facts.label_config).problem
+    if problem is not None:
+        raise UnusableInput(f"Project {project} was not connected: it {problem}.")
     changes = Changes()
     _connect_webhook(studio, project, f"{address}/webhook/{project}", secret, changes)
     _connect_tabs(studio, store, facts, changes)

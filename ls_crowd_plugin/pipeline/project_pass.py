@@ -199,12 +199,9 @@ def _clear(context: PassContext, facts: ProjectFacts, inputs: Inputs, standing: 
             if written.ended_by is not None:
                 raise written.ended_by
         copy_task_meta(context, facts, standing.versions)
-    config = inputs.crowd.config
-    if config.controls or config.regions:
-        return Outcome(Kind.NO_ANSWERS, f"Project {context.project} has no answers to aggregate yet.")
-    named = ", ".join(f"{control.name} ({control.tag})" for control in config.left_out) or "none at all"
-    reason = f"Project {context.project} has no control that can be aggregated; its controls are: {named}."
-    return Outcome(Kind.PARKED, reason)
+    if inputs.crowd.config.problem is not None:
+        return Outcome(Kind.PARKED, f"Project {context.project} {inputs.crowd.config.problem}.")
+    return Outcome(Kind.NO_ANSWERS, f"Project {context.project} has no answers to aggregate yet.")
 
 
 def _write(

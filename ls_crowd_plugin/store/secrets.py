@@ -6,7 +6,7 @@ import secrets
 
 from sqlalchemy import Column, Connection, String, Table, Text, select
 
-from .sql import data_tables, insert_missing
+from .sql import data_tables, insert_missing, upsert
 
 secret_table = Table(
     "crowd_secret",
@@ -22,6 +22,10 @@ def get_or_create_secret(connection: Connection, name: str, value: str | None = 
     insert_missing(connection, secret_table, {"name": name, "value": value})
     stored = get_secret(connection, name)
     return str(stored), stored == value
+
+
+def replace_secret(connection: Connection, name: str, value: str) -> None:
+    upsert(connection, secret_table, {"name": name}, {"value": value})
 
 
 def get_secret(connection: Connection, name: str) -> str | None:

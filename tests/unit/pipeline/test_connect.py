@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ls_crowd_plugin.controls import read_config
-from ls_crowd_plugin.errors import NotFound, Unreachable
+from ls_crowd_plugin.errors import NotFound, Unreachable, UnusableInput
 from ls_crowd_plugin.pipeline.connect import Changes, connect, disconnect
 from ls_crowd_plugin.pipeline.queue_settings import UNCERTAIN_FIRST
 from ls_crowd_plugin.pipeline.review_tabs import MAX_LABEL_TABS, TABS, is_as_made, review_tabs
@@ -260,3 +260,12 @@ class TestReviewTabs:
     @pytest.mark.parametrize("tab", [{"data": {"title": "Settled"}}, {"data": {"title": "Mine"}}, {"data": None}, {}])
     def test_of_people_are_not(self, tab: Json) -> None:
         assert not is_as_made(tab)
+
+
+def test_a_project_that_cannot_be_aggregated_is_not_connected(memory_store: Store) -> None:
+    studio = MemoryStudio(FEW)
+    remarks = '<View><Text name="t" value="$text"/><TextArea name="remark" toName="t"/></View>'
+    studio.project_rows[PROJECT]["label_config"] = remarks
+    with pytest.raises(UnusableInput, match=r"was not connected: it has no control .*: remark \(TextArea\)"):
+        connect_project(studio, memory_store)
+    assert (studio.writes, is_monitored(memory_store)) == ([], False)
