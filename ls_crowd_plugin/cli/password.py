@@ -15,7 +15,7 @@ def password(reset: bool) -> None:
 
     from ..settings import read_settings
     from ..store.secrets import replace_secret
-    from .serve import PASSWORD_HASH, new_password
+    from .serve import NAME_OF_HASH, new_password
     from .setup import data_database
 
     if not reset:
@@ -24,6 +24,6 @@ def password(reset: bool) -> None:
         raise UnusableInput("LS_CROWD_PASSWORD sets the password; change it there and restart 'ls-crowd serve'.")
     new = new_password()
     with data_database() as engine, engine.begin() as connection:
-        replace_secret(connection, PASSWORD_HASH, generate_password_hash(new))
+        replace_secret(connection, NAME_OF_HASH, generate_password_hash(new))
     click.echo(f"New password for the dashboard, shown only once: {new}")
     click.echo("Restart 'ls-crowd serve': until then the old password counts.")

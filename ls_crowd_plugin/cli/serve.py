@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 BUSY_SECONDS = 0.5  # Label Studio gives up after one second
 RESTART_SECONDS = 1.0
 STOP_SECONDS = 30.0
-PASSWORD_HASH = "password hash"  # its name in the database
+NAME_OF_HASH = "password hash"  # its name in the database
 
 
 @click.command(short_help="Run the web service and a worker.")
@@ -101,7 +101,7 @@ def _app_context(settings: Settings, store: Store) -> AppContext:
         password = new_password()
         with store.data.begin() as connection:
             generated = generate_password_hash(password)
-            password_hash, is_new = get_or_create_secret(connection, PASSWORD_HASH, generated)
+            password_hash, is_new = get_or_create_secret(connection, NAME_OF_HASH, generated)
         if is_new:
             click.echo(f"Password for the dashboard, shown only once: {password}")
     with store.data.begin() as connection:

@@ -8,7 +8,7 @@ import pytest
 from werkzeug.security import check_password_hash
 
 from ls_crowd_plugin.cli import main
-from ls_crowd_plugin.cli.serve import PASSWORD_HASH
+from ls_crowd_plugin.cli.serve import NAME_OF_HASH
 from ls_crowd_plugin.store import open_store
 from ls_crowd_plugin.store.secrets import get_secret
 
@@ -22,7 +22,7 @@ def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def stored(url: str) -> str | None:
     with open_store(url) as store, store.data.connect() as connection:
-        return get_secret(connection, PASSWORD_HASH)
+        return get_secret(connection, NAME_OF_HASH)
 
 
 def test_a_reset_makes_a_new_password_each_time(url: str, capsys: pytest.CaptureFixture[str]) -> None:
