@@ -24,6 +24,9 @@ HEADERS = {
 }
 
 
+PROGRAMS = ("/api/", "/webhook", "/metrics", "/healthz", "/readyz")  # paths that are asked for by programs
+
+
 def create_app(context: AppContext) -> Flask:
     """Build the application. Every page is behind the login unless its view is marked `@login.public`."""
     app = Flask(__name__)
@@ -65,7 +68,7 @@ def reject_huge_ids() -> None:
 
 
 def refuse(error: HTTPException) -> tuple[Response | str, int]:
-    if request.path.startswith("/project/"):
+    if not request.path.startswith(PROGRAMS):
         page = render_template("error.html", problem=error.description, token=login.csrf_token())
         return page, error.code or 500
     return jsonify(error=error.description), error.code or 500

@@ -32,6 +32,14 @@ def overview() -> str:
     return render_template("overview.html", projects=projects, waiting=waiting, workers=workers, token=csrf_token())
 
 
+@blueprint.get("/projects/<int:project>/", defaults={"rest": ""}, strict_slashes=False)
+@blueprint.get("/projects/<int:project>/<path:rest>")
+def project_as_in_label_studio(project: int, rest: str) -> Response:
+    """People know the address of a project from Label Studio."""
+    del rest
+    return redirect(url_for("pages.project", project=project))
+
+
 @blueprint.get("/project/<int:project>")
 def project(project: int) -> str:
     entry = queue_entry(project)

@@ -14,6 +14,7 @@ from .context import app_context
 from .words import state_of
 
 SOON_SECONDS = 20.0
+NOT_MONITORED = "not monitored"
 
 
 @dataclass(frozen=True)
@@ -33,23 +34,26 @@ class ListedProject:
 
 
 def list_projects() -> list[ListedProject]:
-    """All monitored projects."""
+    """All monitored projects, and those that have results from before or from `ls-crowd sync`."""
     store = app_context().store
     with store.work.connect() as connection:
-        entries = queue.list_entries(connection)
+        entries = {entry.project: entry for entry in queue.list_entries(connection)}
     listed = []
     with store.data.connect() as connection:
         titles = project_titles(connection)
-        for entry in entries:
-            summary = load_summary(connection, entry.project)
+        for number in sorted(entries.keys() | titles.keys()):
+            entry, summary = entries.get(number), load_summary(connection, number)
+            if entry is None and summary is None:
+                continue
+            completed = entry.completed if entry is not None else None
             listed.append(
                 ListedProject(
-                    id=entry.project,
-                    title=titles.get(entry.project, f"Project {entry.project}"),
-                    state=state_of(entry),
-                    waiting=entry.waiting is not None,
-                    error=entry.error,
-                    seconds_since_pass=None if entry.completed is None else round(entry.completed, 1),
+                    id=number,
+                    title=titles.get(number, f"Project {number}"),
+                    state=NOT_MONITORED if entry is None else state_of(entry),
+                    waiting=entry is not None and entry.waiting is not None,
+                    error=entry.error if entry is not None else None,
+                    seconds_since_pass=None if completed is None else round(completed, 1),
                     tasks=summary.tasks if summary else None,
                     answers=summary.answers if summary else None,
                     annotators=summary.annotators if summary else None,

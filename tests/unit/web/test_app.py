@@ -69,7 +69,7 @@ class TestLoginRequired:
         log_in(client)
         for rule, address in private_routes(app):
             if "GET" in (rule.methods or ()):
-                assert client.get(address).status_code == 200, address
+                assert client.get(address, follow_redirects=True).status_code == 200, address
 
 
 class TestCsrfToken:
@@ -115,14 +115,17 @@ class TestHeaders:
 
 
 class TestErrors:
-    def test_of_pages_are_pages(self, pages: FlaskClient) -> None:
-        response = pages.get("/project/99")
+    @pytest.mark.parametrize(
+        ("path", "problem"), [("/project/99", "There are no results for project 99 yet."), ("/nowhere", "not found")]
+    )
+    def test_of_pages_are_pages(self, pages: FlaskClient, path: str, problem: str) -> None:
+        response = pages.get(path)
         page = response.get_data(as_text=True)
         assert (response.status_code, HtmlChecker(page).open_tags) == (404, [])
-        assert "There are no results for project 99 yet." in page
+        assert problem in page
 
-    @pytest.mark.parametrize("path", ["/api/projects/99", "/nowhere"])
-    def test_of_everything_else_are_json(self, pages: FlaskClient, path: str) -> None:
+    @pytest.mark.parametrize("path", ["/api/projects/99", "/api/nowhere"])
+    def test_of_what_programs_ask_for_are_json(self, pages: FlaskClient, path: str) -> None:
         response = pages.get(path)
         assert (response.status_code, list(response.get_json())) == (404, ["error"])
 

@@ -101,6 +101,18 @@ class TestOverview:
     def test_links_to_projects_with_results(self, pages: FlaskClient) -> None:
         assert f'<a href="/project/{PROJECT}">Topics</a>' in read_page(pages, "/")
 
+    def test_lists_a_project_that_is_not_monitored(self, pages: FlaskClient, app_context: AppContext) -> None:
+        with app_context.store.work.begin() as connection:
+            queue.remove(connection, PROJECT)
+        page = read_page(pages, "/")
+        assert f'<a href="/project/{PROJECT}">Topics</a>' in page
+        assert "not monitored" in page
+
+    @pytest.mark.parametrize("path", ["", "/", "/data", "/data?task=17"])
+    def test_is_found_by_the_address_of_a_project_in_label_studio(self, pages: FlaskClient, path: str) -> None:
+        response = pages.get(f"/projects/{PROJECT}{path}")
+        assert (response.status_code, response.headers["Location"]) == (302, f"/project/{PROJECT}")
+
     def test_shows_what_keeps_a_worker_from_working(self, client: FlaskClient, app_context: AppContext) -> None:
         with app_context.store.work.begin() as connection:
             beat(connection, "a", "Label Studio does not answer.")
