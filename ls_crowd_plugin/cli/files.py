@@ -16,8 +16,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import CrowdError, UnusableInput
+
+if TYPE_CHECKING:
+    from _csv import Reader as CsvReader
 
 ReadingProgress = Callable[[str, float], None]
 GoldKey = str | tuple[str, str]  # a task, or (task, question)
@@ -86,6 +90,27 @@ def read_gold(path: Path, with_questions: bool, label_set: Collection[str] | Non
     return gold
 
 
+def read_table(path: Path, names: Collection[str]) -> list[tuple[int, dict[str, str]]]:
+    """(line, column → cell) of every record, for the columns of these names, however they are capitalised, and
+    `task`."""
+    by_column = {_column_name(name): name for name in (*names, "task")}
+    rows: list[tuple[int, dict[str, str]]] = []
+    with _opened(path) as file:
+        reader = _reader(_text_lines(file, path), by_column)
+        try:
+            header = next((row for row in reader if row), None)
+            columns = [by_column.get(_column_name(name)) for name in header or ()]
+            line = reader.line_num + 1
+            for row in reader:
+                if row:
+                    _check_width(path, line, row, columns, len(columns) - 1)
+                    rows.append((line, {name: cell for name, cell in zip(columns, row, strict=False) if name}))
+                line = reader.line_num + 1
+        except csv.Error as error:
+            raise _not_csv(path, reader.line_num, error) from None
+    return rows
+
+
 def parse_labels(text: str) -> list[str]:
     """The labels of `--labels`, written as one row of a CSV file so that a label with a comma can be quoted."""
     try:
@@ -120,14 +145,7 @@ def _records(
     csv.field_size_limit(2**31 - 1)  # a label may be a whole document; the module would stop at 128 KiB
     with _opened(path) as file:
         size = os.fstat(file.fileno()).st_size  # 0 for a pipe: then only its name is shown
-        lines = _text_lines(file, path)
-        beginning = []
-        for text in lines:
-            beginning.append(text)
-            if text.strip():
-                break
-        separator = _separator(beginning[-1:], wanted)
-        reader = csv.reader(itertools.chain(beginning, lines), strict=True, delimiter=separator)
+        reader = _reader(_text_lines(file, path), {name for names in wanted.values() for name in names})
         line = 1
         try:
             header = next(reader, None)
@@ -156,23 +174,24 @@ def _records(
                         )
                 line = reader.line_num + 1
         except csv.Error as error:
-            raise UnusableInput(
-                f"{path}, line {line}: this record is not CSV ({error}); write a quote inside a quoted value twice, "
-                "and close every quote."
-            ) from None
+            raise _not_csv(path, line, error) from None
     if not rows:
         raise UnusableInput(f"{path} has a header and no rows; it needs at least one.")
 
 
-def _separator(first: Sequence[str], wanted: dict[str, tuple[str, ...]]) -> str:
-    """What separates the columns: with what the first line names the most of those that are wanted."""
-    accepted = {name for names in wanted.values() for name in names}
+def _reader(lines: Iterator[str], wanted: Collection[str]) -> CsvReader:
+    """Reads records whose columns are separated by that with which the first line names the most of those wanted."""
+    beginning: list[str] = []
+    for text in lines:
+        beginning.append(text)
+        if text.strip():
+            break
 
     def found(separator: str) -> int:
-        rows = csv.reader(first, delimiter=separator)
-        return len(accepted & {_column_name(name) for row in rows for name in row})
+        rows = csv.reader(beginning[-1:], delimiter=separator)
+        return len({_column_name(name) for row in rows for name in row} & set(wanted))
 
-    return max(SEPARATORS, key=found)
+    return csv.reader(itertools.chain(beginning, lines), strict=True, delimiter=max(SEPARATORS, key=found))
 
 
 def _column_name(name: str) -> str:
@@ -204,7 +223,14 @@ def _positions(path: Path, header: Sequence[str], wanted: dict[str, tuple[str, .
     return meanings, positions
 
 
-def _check_width(path: Path, line: int, row: Sequence[str], header: Sequence[str], last: int) -> None:
+def _not_csv(path: Path, line: int, error: csv.Error) -> UnusableInput:
+    return UnusableInput(
+        f"{path}, line {line}: this record is not CSV ({error}); write a quote inside a quoted value twice, "
+        "and close every quote."
+    )
+
+
+def _check_width(path: Path, line: int, row: Sequence[str], header: Sequence[object], last: int) -> None:
     """Refuse a row that is too short for the columns read, or that has more values than the header has names."""
     if len(row) <= last:
         raise UnusableInput(

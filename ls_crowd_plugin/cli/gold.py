@@ -12,7 +12,8 @@ from ..records import count
 
 if TYPE_CHECKING:
     from ..controls import Config
-    from ..labelstudio import ProjectFacts
+
+MAX_NAMED = 10  # tasks in an error
 
 
 @click.group(short_help="Manage known labels of tasks.")
@@ -26,27 +27,37 @@ def gold() -> None:
 @click.argument("label", required=False)
 @click.option("--question", help="Needed where the project has several; a multiple choice has one per choice.")
 @click.option(
-    "--file", "file", type=click.Path(path_type=Path), help="CSV with task, label and, where needed, question."
+    "--file",
+    "file",
+    type=click.Path(path_type=Path),
+    help="CSV with task and label (and question), or with a column for each control; or Label Studio's JSON export.",
 )
 def add(project: int, task: int | None, label: str | None, question: str | None, file: Path | None) -> None:
     """Mark LABEL as the right one for TASK, or all rows of a file."""
     from ..controls import read_config, with_scales
     from ..settings import read_settings
-    from ..store.gold import add_gold
-    from .setup import data_database
+    from ..store.gold import add_gold, list_gold
+    from .gold_files import read_gold_file
+    from .setup import data_database, label_studio
 
     if (file is None) == (task is None or label is None):
         raise click.UsageError("Give a task and a label, or a --file.")
-    facts = _facts(project)
-    config, _ = with_scales(read_config(facts.label_config), read_settings().recipe.ordered)
-    rows = [(task or 0, question, str(label))] if file is None else _rows(file, len(config.questions) > 1)
-    labels = {}
-    for number, name, value in rows:
-        checked = _question(config, name)
-        labels[number, checked] = _label(config, checked, value)
+    settings = read_settings()
+    studio = label_studio(settings)
+    facts = studio.project(project)
+    config, _ = with_scales(read_config(facts.label_config), settings.recipe.ordered)
+    if file is None:
+        given = {(task or 0, _question(config, question)): str(label)}
+    else:
+        given = read_gold_file(file, config, lambda name: _question(config, name))
+    labels = {(number, name): _label(config, name, value) for (number, name), value in given.items()}
+    _check_tasks(project, {number for number, _ in labels}, studio.task_ids(project))
     with data_database() as engine, engine.begin() as connection:
+        before = list_gold(connection, project)
         add_gold(connection, project, labels, facts.created_at)
-    click.echo(f"{count(len(labels), 'gold label')} added to project {project}; the next sync uses them.")
+    changed = sum(key in before for key in labels)
+    replaced = f" ({changed:,} of them replaced)" if changed else ""
+    click.echo(f"{count(len(labels), 'gold label')} added to project {project}{replaced}; the next sync uses them.")
 
 
 @gold.command("list")
@@ -78,24 +89,13 @@ def remove(project: int, tasks: tuple[int, ...], question: str | None) -> None:
     click.echo(f"{count(removed, 'gold label')} removed from project {project}.")
 
 
-def _rows(file: Path, with_questions: bool) -> list[tuple[int, str | None, str]]:
-    """Task, question and label of every row of a file."""
-    from .files import read_gold
-
-    rows: list[tuple[int, str | None, str]] = []
-    for key, label in read_gold(file, with_questions).items():
-        task, question = key if isinstance(key, tuple) else (key, None)
-        if not task.isdecimal():
-            raise UnusableInput(f"{file} names task {task!r}; give Label Studio's task ids, which are numbers.")
-        rows.append((int(task), question, label))
-    return rows
-
-
-def _facts(project: int) -> ProjectFacts:
-    from ..settings import read_settings
-    from .setup import label_studio
-
-    return label_studio(read_settings()).project(project)
+def _check_tasks(project: int, named: set[int], existing: set[int]) -> None:
+    missing = sorted(named - existing)
+    if missing:
+        listed = ", ".join(map(str, missing[:MAX_NAMED])) + (", …" if len(missing) > MAX_NAMED else "")
+        raise UnusableInput(
+            f"Project {project} has no {'task' if len(missing) == 1 else 'tasks'} {listed}; no gold was added."
+        )
 
 
 def _question(config: Config, name: str | None) -> str:

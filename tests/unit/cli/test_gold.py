@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from ls_crowd_plugin.cli import gold as cli_gold
-from ls_crowd_plugin.cli import main
+from ls_crowd_plugin.cli import main, setup
 from ls_crowd_plugin.controls import NONE
-from ls_crowd_plugin.labelstudio import ProjectFacts
 from ls_crowd_plugin.store import open_store
 from ls_crowd_plugin.store.gold import add_gold
+from tests.support.memory_studio import PROJECT, MemoryStudio
 
 Run = Callable[..., tuple[int, str, str]]  # exit code, stdout, stderr
 
@@ -73,10 +72,11 @@ def test_that_nothing_is_to_be_chosen_can_be_gold_unless_labels_are_a_scale(
 ) -> None:
     choices = "".join(f'<Choice value="{name}"/>' for name in ("poor", "fair", "good"))
     config = f'<View><Choices name="quality" toName="text">{choices}</Choices></View>'
-    facts = ProjectFacts(3, "Qualities", config, "2026-01-01T00:00:00.000000Z", 1)
-    monkeypatch.setattr(cli_gold, "_facts", lambda _: facts)
+    studio = MemoryStudio([1])
+    studio.project_rows[PROJECT]["label_config"] = config
+    monkeypatch.setattr(setup, "label_studio", lambda _: studio)
     settings = {"LABEL_STUDIO_URL": "http://studio.example", "LABEL_STUDIO_API_KEY": "key", "LS_CROWD_ORDERED": ordered}
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
-    assert run("add", "3", "1", "fair")[0] == 0
-    assert run("add", "3", "1", NONE)[0] == code
+    assert run("add", str(PROJECT), "1", "fair")[0] == 0
+    assert run("add", str(PROJECT), "1", NONE)[0] == code
