@@ -7,6 +7,7 @@ from enum import Enum
 
 from .records import SETTLED, Json
 
+MAX_ANSWERS, MAX_CONFIDENCE, MAX_BUDGET = 100, 0.999, 1_000_000_000
 MIN_CHECKED = 30  # gold tasks that people answered, to know whether confidence can be trusted: fewer close no task
 
 
@@ -25,10 +26,12 @@ class Policy:
         """What is wrong with it, as a sentence."""
         if not 1 <= self.min_answers <= self.max_answers:
             return f"A task cannot get at least {self.min_answers} and at most {self.max_answers} answers."
-        if not 0.5 <= self.confidence < 1:
-            return f"The confidence {self.confidence} is not between 0.5 and 1, such as 0.95."
-        if self.budget is not None and self.budget < 1:
-            return "The budget is the number of answers in the whole project, so it must be at least 1."
+        if self.max_answers > MAX_ANSWERS:
+            return f"A task can be asked for at most {MAX_ANSWERS} answers."
+        if not 0.5 <= self.confidence <= MAX_CONFIDENCE:
+            return f"The confidence {self.confidence} is not between 0.5 and {MAX_CONFIDENCE}, such as 0.95."
+        if self.budget is not None and not 1 <= self.budget <= MAX_BUDGET:
+            return f"The budget is a number of answers in the whole project, from 1 to {MAX_BUDGET:,}."
         return None
 
     @property
@@ -36,8 +39,9 @@ class Policy:
         """What it does."""
         budget = "" if self.budget is None else f", and the project at most {self.budget:,}"
         bounds = f"every task gets {self.min_answers} to {self.max_answers} answers{budget}"
-        done = f"Tasks are opened for one more answer until they are {self.confidence:.0%} confident"
-        advised = f"It is shown which tasks need one more answer to be {self.confidence:.0%} confident"
+        wanted = f"{100 * self.confidence:.3g} %"
+        done = f"Tasks are opened for one more answer until they are {wanted} confident"
+        advised = f"It is shown which tasks need one more answer to be {wanted} confident"
         return f"{done if self.acts else advised}; {bounds}."
 
 

@@ -32,9 +32,11 @@ if TYPE_CHECKING:
 @click.option("--budget", type=click.IntRange(min=1), help="With --adaptive: answers in the whole project, at most.")
 def connect(project: int, uncertain_first: bool, adaptive: bool | None, advise: bool, **limits: float | None) -> None:
     """Connect PROJECT to the service at LS_CROWD_PUBLIC_URL. Can be repeated: it creates what is missing."""
-    policy = _policy(adaptive, advise, limits)
-    if policy is not None and policy.acts and uncertain_first:
-        raise click.UsageError("--adaptive decides which tasks come first; leave --uncertain-first out.")
+    policy = _policy(bool(adaptive) or advise, advise, limits)
+    if adaptive is False and (advise or policy is not None):
+        raise click.UsageError("--no-adaptive ends the policy; give it without its options.")
+    if adaptive is not None and uncertain_first:
+        raise click.UsageError("Give --uncertain-first by itself, while no policy decides which tasks come first.")
     from ..pipeline.checks import OK, Checked, check_project, check_service
     from ..pipeline.connect import connect as connect_project
     from ..pipeline.context import RunFlags
@@ -73,13 +75,13 @@ def connect(project: int, uncertain_first: bool, adaptive: bool | None, advise: 
                 click.echo(f"{SIGNS[check.kind]} {check.sentence}")
 
 
-def _policy(adaptive: bool | None, advise: bool, limits: Mapping[str, float | None]) -> Policy | None:
+def _policy(is_wanted: bool, only_advises: bool, limits: Mapping[str, float | None]) -> Policy | None:
     """What the options ask for; None if they ask for nothing."""
     from ..policy import Policy
 
     given: Json = {name: value for name, value in limits.items() if value is not None}
-    if adaptive or advise:
-        return Policy(**given, acts=not advise)
+    if is_wanted:
+        return Policy(**given, acts=not only_advises)
     if given:
         option = f"--{next(iter(given)).replace('_', '-')}"
         raise click.UsageError(f"{option} is a part of --adaptive (or --advise); give one of them with it.")

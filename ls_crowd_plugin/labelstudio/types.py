@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from ..records import Json
 
+IGNORE_SKIPPED, FOR_ME = "IGNORE_SKIPPED", "REQUEUE_FOR_ME"  # what Label Studio may do with skipped tasks
+
 
 @dataclass(frozen=True)
 class ProjectFacts:
@@ -28,7 +30,7 @@ class ProjectFacts:
     @property
     def skips_count(self) -> bool:
         """Whether a skip counts as an answer."""
-        return self.skip_queue == "IGNORE_SKIPPED"
+        return self.skip_queue == IGNORE_SKIPPED
 
     @classmethod
     def from_json(cls, project: Json) -> ProjectFacts:

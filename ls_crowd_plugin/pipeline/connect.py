@@ -12,11 +12,11 @@ from ..records import Json, address_shown
 from ..settings import SECRET_HEADER
 from ..store import Store, queue
 from ..store.forget import forget_written
-from ..store.policies import forget_policy, save_policy
+from ..store.policies import forget_policy, get_policy, save_policy
 from ..store.predictions import forget_tab, read_tabs, remember_tab
-from ..store.project_settings import remember_settings
+from ..store.project_settings import read_settings_before, remember_settings
 from .existing import our_versions
-from .queue_settings import UNCERTAIN_FIRST, restore_settings, settings_before
+from .queue_settings import UNCERTAIN_FIRST, restore_settings
 from .review_tabs import is_as_made, review_tabs, tab_title
 from .task_meta import remove_task_meta
 
@@ -27,10 +27,6 @@ class Changes:
 
     done: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-
-    def add(self, others: Changes) -> None:
-        self.done += others.done
-        self.problems += others.problems
 
 
 def connect(
@@ -46,6 +42,14 @@ def connect(
     """Create what is missing and leave what is right, so that it can be repeated; a `policy` replaces the last one."""
     if policy is not None and policy.problem is not None:
         raise UnusableInput(policy.problem)
+    if uncertain_first:
+        with store.data.connect() as connection:
+            acting = policy or get_policy(connection, project)
+        if acting is not None and acting.acts:
+            raise UnusableInput(
+                f"The policy of project {project} decides which tasks come first; end it with"
+                f" 'ls-crowd connect {project} --no-adaptive' before you use --uncertain-first."
+            )
     facts = studio.project(project)
     problem = read_config(facts.label_config).problem
     if problem is not None:
@@ -156,12 +160,12 @@ def _webhooks_to(studio: LabelStudio, project: int, url: str) -> list[Json]:
 
 
 def _restore_settings(studio: LabelStudio, store: Store, project: int, changes: Changes) -> None:
-    before = settings_before(store, project)
-    if not before:
-        return
     try:
-        restore_settings(studio, store, project, before)
+        restored = restore_settings(studio, store, project)
     except LabelStudioError as error:
-        changes.problems.append(f"The settings could not be restored to {before}: {error}")
+        with store.data.connect() as connection:
+            left = read_settings_before(connection, project)
+        changes.problems.append(f"The settings could not be restored to {left}: {error}")
         return
-    changes.done.append(f"Restored the settings {', '.join(before)}.")
+    if restored:
+        changes.done.append(f"Restored the settings {', '.join(restored)}.")

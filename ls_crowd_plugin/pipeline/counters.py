@@ -7,19 +7,24 @@ afterwards and repaired.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from types import MappingProxyType
 
 from ..errors import NotFound
 from ..labelstudio import LabelStudio, ProjectFacts
+from ..labelstudio.types import FOR_ME, IGNORE_SKIPPED
 from ..records import Json, parse_time
 from ..store import mirror
 from .context import PassContext
+from .pull import TIME_FORMAT
 
-COUNTERS = "id,is_labeled,overlap,total_annotations,cancelled_annotations,annotations,was_cancelled,completed_by"
+COUNTERS = (
+    "id,is_labeled,overlap,total_annotations,cancelled_annotations,annotations,was_cancelled,completed_by,ground_truth"
+)
 MAX_REPAIRS = 3  # in a row: a repair is a change, too
+BEFORE_CHANGE = timedelta(seconds=2)  # an annotation that was submitted this long before may still miss its counters
 
 
 def is_quiet(task: Json, since: datetime) -> bool:
@@ -51,9 +56,28 @@ def counted_people(task: Json, skips_count: bool) -> set[str]:
     }
 
 
-def check_imported(context: PassContext, facts: ProjectFacts) -> None:
-    """Repair the counters of tasks that somebody annotated during an import of predictions, in this pass or in one that
-    was broken off: an import rewrites the counters of all tasks."""
+def places_taken(annotations: Iterable[tuple[object, bool, bool]], skip_queue: str | None) -> int:
+    """How many of the answers that a task requires Label Studio takes as given: it serves nobody a task with so many
+    annotations, and calls it finished with so many people. An annotation is (who, skipped, ground truth)."""
+    people: set[str] = set()
+    in_the_way = 0
+    for who, is_skipped, is_ground_truth in annotations:
+        if skip_queue == IGNORE_SKIPPED or not is_skipped:
+            people.add(str(who))
+        in_the_way += not is_ground_truth and not (is_skipped and skip_queue not in (IGNORE_SKIPPED, FOR_ME))
+    return max(len(people), in_the_way)
+
+
+def note_change(context: PassContext) -> None:
+    """Record that counters may go wrong from now on, so that a pass that is broken off does not leave them so."""
+    since = context.studio.server_time() - BEFORE_CHANGE
+    with context.transaction() as connection:
+        mirror.note_import(connection, context.project, since.strftime(TIME_FORMAT))
+
+
+def check_changed(context: PassContext, facts: ProjectFacts) -> None:
+    """Repair the counters of tasks that somebody annotated during an import of predictions, which rewrites those of all
+    tasks, or while tasks were changed, in this pass or in one that was broken off."""
     with context.store.data.connect() as connection:
         mirrored = mirror.get_project(connection, context.project)
     if mirrored is None or mirrored.imported_since is None:

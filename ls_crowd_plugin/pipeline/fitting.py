@@ -61,21 +61,25 @@ def remember(
     decisions: Decisions | None = None,
 ) -> None:
     """Keep a fit for later votes; once more when its results are stored, because then these are the newest."""
-    shared = None if inputs.policy is None else (decisions.shared if decisions else inputs.steering.shared)
+    shared = None
+    if inputs.policy is not None:
+        last = context.fits.shared_facts(context.project)
+        waiting = last.waiting if last is not None else ()
+        shared = decisions.shared if decisions else replace(inputs.steering.shared, waiting=waiting)
     context.fits.remember(context.project, _depends_on(context, facts, current), len(inputs.crowd.units), fit, shared)
 
 
 def _shared_facts(context: PassContext) -> SharedFacts | None:
-    """What a policy knows about all tasks: from the last fit, but with the answers and the open tasks of today, and
-    only those next in turn that are still closed."""
+    """What a policy knows about all tasks: from the last fit, but with the open tasks of today, and only
+    those next in turn that are still closed."""
     shared = context.fits.shared_facts(context.project)
     if shared is None:
         return None
     with context.store.data.connect() as connection:
         still_open = mirror_facts.read_open_tasks(connection, context.project)
-        answers = mirror_facts.count_annotations(connection, context.project).answered
+        open_tried = mirror_facts.count_open_tried(connection, context.project)
     waiting = [task for task in shared.waiting if task not in still_open]
-    return replace(shared, answers=answers, open=len(still_open), waiting=tuple(waiting[:NEXT_IN_TURN]))
+    return replace(shared, open=len(still_open), open_tried=open_tried, waiting=tuple(waiting[:NEXT_IN_TURN]))
 
 
 def _depends_on(context: PassContext, facts: ProjectFacts, current: str) -> str:

@@ -16,13 +16,13 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from ..aggregation.types import Floats, Positions
-from ..policy import Asking, Forecast, Policy
+from ..policy import MIN_CHECKED, Asking, Forecast, Policy
 from ..records import AnnotatorScore
 from ..store import Annotation
 from .asking import Asked, Decisions, Steering
 
-SIMULATIONS = 200
-MAX_WALKS = 2_000_000  # over all simulations; of more tasks a sample is taken
+SIMULATIONS = 100
+MAX_STEPS = 4_000_000  # over all simulations; of more tasks a sample is taken
 MAX_STUCK = 100  # tasks that are named
 MAX_SECONDS = 3600.0  # of one answer; who took longer was away
 
@@ -50,11 +50,14 @@ def _forecast(
     fixed: int,
 ) -> Forecast:
     policy, asked = steering.policy, steering.asked
-    walking = [task for task, one in asked.items() if _walks(policy, one, confidence.get(task))]
+    is_checked = steering.shared.checked >= MIN_CHECKED  # or confidence closes nothing yet
+    walking = [task for task, one in asked.items() if _walks(policy, one, confidence.get(task), is_checked)]
     left = np.array([policy.max_answers - len(asked[task].tried) for task in walking], np.int64)
     least = np.array([max(policy.min_answers - len(asked[task].answered), 0) for task in walking], np.int64)
     start = np.array([confidence.get(task, 0.5) for task in walking], float)
-    needed, never = _simulate(policy.confidence, start, least, left, _steps(scores, steering.people))
+    if not is_checked:
+        least = left
+    needed, never = _simulate(policy.confidence, start, least, left, _steps(scores, steering.shared.people.active))
     low, high = np.quantile(needed, [0.05, 0.95])
     unsettled = sum(_is_unsettled(policy, confidence.get(task)) for task in asked)
     answers, mean = steering.shared.answers, round(float(needed.mean()))
@@ -67,7 +70,7 @@ def _forecast(
         never=unsettled
         - sum(_is_unsettled(policy, confidence.get(task)) for task in walking)
         + round(float(never.mean())),
-        errors=round(float(sum(1 - confidence.get(task, 0.5) for task in asked)), 1),
+        errors=round(sum(1 - confidence[task] for task in asked if task in confidence), 1),
         fixed=fixed,
         saved=fixed * len(asked) - answers - mean,
         seconds=_seconds(annotations),
@@ -78,10 +81,10 @@ def _is_unsettled(policy: Policy, confidence: float | None) -> bool:
     return confidence is None or confidence < policy.confidence
 
 
-def _walks(policy: Policy, one: Asked, confidence: float | None) -> bool:
+def _walks(policy: Policy, one: Asked, confidence: float | None, is_checked: bool) -> bool:
     if len(one.tried) >= policy.max_answers:
         return False
-    return _is_unsettled(policy, confidence) or len(one.answered) < policy.min_answers
+    return not is_checked or _is_unsettled(policy, confidence) or len(one.answered) < policy.min_answers
 
 
 def _steps(scores: Mapping[int, AnnotatorScore], people: Collection[int]) -> Floats:
@@ -101,8 +104,9 @@ def _simulate(
     """[simulations] answers needed, and tasks that do not reach the confidence."""
     generator = np.random.default_rng(0)
     tasks, factor = len(start), 1.0
-    if tasks * SIMULATIONS > MAX_WALKS:
-        sample = generator.choice(tasks, MAX_WALKS // SIMULATIONS, replace=False)
+    most = max(MAX_STEPS // (SIMULATIONS * int(max(left, default=1))), 1)
+    if tasks > most:
+        sample = generator.choice(tasks, most, replace=False)
         factor = tasks / len(sample)
         start, least, left = start[sample], least[sample], left[sample]
     goal = np.log(wanted / (1 - wanted))

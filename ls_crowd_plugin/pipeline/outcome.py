@@ -46,6 +46,7 @@ class PassReport:
     warnings: list[str] = field(default_factory=list)
     pace: Pace = Pace.AT_ONCE
     rest_due_in: float = 0.0  # seconds until tasks that were not answered get their turn; 0: they had it
+    ask_again_in: float = 0.0  # seconds until an open task is to be offered once more; 0: none is
     seconds: Mapping[str, float] = field(default_factory=dict)  # by stage
 
     @property

@@ -24,6 +24,9 @@ SNAPSHOT_FIELDS = (  # of a project's entry in the list, that tell of changes wi
     "model_version",
     "show_collab_predictions",
     "maximum_annotations",
+    "overlap_cohort_percentage",
+    "sampling",
+    "skip_queue",
 )
 GONE = "gone"  # the snapshot of a project that is no longer listed
 

@@ -18,7 +18,7 @@ from ..store.users import read_names, save_users
 from .annotator_records import annotator_records
 from .asking import Decisions
 from .context import Pace, PassContext
-from .counters import check_imported
+from .counters import check_changed
 from .desired import desired_predictions
 from .figures import figures
 from .fitting import fit_all, remember, vote
@@ -32,7 +32,7 @@ from .project_fit import ProjectFit
 from .pull import Pulled, pull
 from .queue_settings import prepare_queue
 from .standing import Standing, begin_writing, end_writing, plan_writes, read_standing
-from .steer import close_tasks, open_tasks
+from .steer import Overdue, close_tasks, open_tasks
 from .task_meta import copy_task_meta
 from .turns import new_answers, rest_due, results_due_in
 from .usable import summarise
@@ -72,9 +72,11 @@ def _run(context: PassContext) -> Outcome:
             pulled = pulled.followed_by(more)
         facts = pulled.facts
         if not context.flags.dry_run:
-            check_imported(context, facts)
+            check_changed(context, facts)
         standing = read_standing(context, pulled.tasks, last, only_remembered=rest_due_in > 0)
-    if last is not None and last.fingerprint == current and _is_done(context, last) and standing.is_as_written:
+        overdue = Overdue.read(context)
+    is_known = last is not None and last.fingerprint == current and not overdue.tasks
+    if is_known and last is not None and _is_done(context, last) and standing.is_as_written:
         settings, warning = settings_to_change(facts, context.flags.take_over, last.version, standing.versions)
         if not settings:
             report = _report(context, pulled, Plan(last.version), last.summary, [warning])
@@ -83,6 +85,7 @@ def _run(context: PassContext) -> Outcome:
     with context.timed("fit"):
         voted = vote(context, facts, current, pulled.tasks) if rest_due_in else None
         inputs, fit = voted or fit_all(context, facts, current)
+        inputs = replace(inputs, overdue=overdue.tasks)
         if fit is None:
             return _clear(context, facts, inputs, standing)
     with context.timed("plan"):
@@ -128,6 +131,8 @@ def _carry_out(
         with context.timed("results"):
             _save_results(context, computed)
     steered = open_tasks(context, facts, computed.decisions)
+    opened = {task for task, reason in computed.decisions.reasons.items() if reason.is_open}
+    context.fits.forget_waiting(context.project, opened)
     with context.timed("write"):
         written, plan = _write(context, facts, computed.desired, plan, standing, scope)
         if written.ended_by is not None and written.ended_by.kind == Kind.STOPPED:
@@ -152,8 +157,9 @@ def _carry_out(
             kind = Kind(written.ended_by.kind)
             return Outcome(kind, str(written.ended_by), replace(report, written=written, steered=steered))
         _save_names(context, computed.fit)
-    warnings = [*report.warnings, *_refused(facts, computed.desired, plan, written)]
-    report = replace(report, written=written, steered=steered, warnings=warnings)
+    warnings = [*report.warnings, *_refused(facts, computed.desired, plan, written), *steered.warnings]
+    again = Overdue.read(context).next_in
+    report = replace(report, written=written, steered=steered, ask_again_in=again, warnings=warnings)
     return Outcome(Kind.DONE, report=_with_task_meta(context, report, standing))
 
 
@@ -176,10 +182,9 @@ def _desired(
     context: PassContext, inputs: Inputs, fit: ProjectFit, scope: Scope
 ) -> tuple[list[DesiredPrediction], Decisions]:
     """What the predictions should say about the tasks of the scope, and why these are to be open or closed."""
-    steering = inputs.steering if inputs.shared is not None else inputs.steering.about(scope.tasks)
-    tasks = scope.tasks if scope.tasks is None else frozenset(steering.asked)
+    tasks = scope.tasks if inputs.policy is None else None  # a policy compares tasks with each other
     predictions = desired_predictions(inputs.crowd, fit, context.recipe.annotator_scores, inputs.texts, tasks)
-    decisions = steering.decide({prediction.task: prediction.score for prediction in predictions})
+    decisions = inputs.steering.decide({prediction.task: prediction.score for prediction in predictions})
     wanted = [
         prediction
         for prediction in predictions
@@ -199,6 +204,7 @@ def _clear(context: PassContext, facts: ProjectFacts, inputs: Inputs, standing: 
             if written.ended_by is not None:
                 raise written.ended_by
         copy_task_meta(context, facts, standing.versions)
+        open_tasks(context, facts, inputs.steering.decide({}))
     if inputs.crowd.config.problem is not None:
         return Outcome(Kind.PARKED, f"Project {context.project} {inputs.crowd.config.problem}.")
     return Outcome(Kind.NO_ANSWERS, f"Project {context.project} has no answers to aggregate yet.")
@@ -235,7 +241,7 @@ def _write(
         written = written.with_missing({prediction.task for prediction in plan.create})
     end_writing(context, plan, standing, written)
     if written.ended_by is None:
-        check_imported(context, facts)
+        check_changed(context, facts)
     return written, plan
 
 

@@ -1,18 +1,19 @@
-"""The project's settings in Label Studio that a policy needs, and how they are restored."""
+"""The project's settings in Label Studio that a policy needs, and how settings are restored."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
 
+from ..controls import read_config
 from ..labelstudio import LabelStudio, ProjectFacts
 from ..policy import Policy
 from ..records import Json
 from ..store import Store
 from ..store.policies import get_policy
-from ..store.project_settings import forget_settings, read_settings_before, remember_settings
+from ..store.project_settings import OF_POLICY, forget_settings, read_settings_before, remember_settings
 from .context import PassContext
 
-QUEUE = ("maximum_annotations", "overlap_cohort_percentage", "sampling")
+NUMBER = "maximum_annotations"
 IN_ORDER, UNCERTAIN_FIRST = "Sequential sampling", "Uncertainty sampling"  # Label Studio's names
 
 
@@ -21,45 +22,21 @@ def prepare_queue(context: PassContext, facts: ProjectFacts) -> bool:
     whether anything was changed."""
     if context.flags.dry_run:
         return False
-    before = settings_before(context.store, context.project, QUEUE)
     with context.store.data.connect() as connection:
         policy = get_policy(connection, context.project)
+        before = read_settings_before(connection, context.project)
     if policy is None or not policy.acts:
-        is_changed = QUEUE[0] in before
-        if is_changed:
-            restore_settings(context.studio, context.store, context.project, before)
-        return is_changed
+        return restore_queue(context.studio, context.store, context.project)
+    if read_config(facts.label_config).problem is not None:
+        return False
     wanted = needed_settings(policy, facts)
-    if QUEUE[0] not in before:  # also where nothing has to be changed: tasks will be
+    changed = {NUMBER: facts.maximum_annotations, **{name: getattr(facts, name) for name in wanted}}
+    unknown = {f"{OF_POLICY}{name}": value for name, value in changed.items() if f"{OF_POLICY}{name}" not in before}
+    if unknown:  # the number also where it stays as it is: what tasks require will change
         with context.transaction() as connection:
-            remember_settings(connection, context.project, {name: getattr(facts, name) for name in QUEUE})
-    if wanted:
-        context.studio.change_project(context.project, wanted)
+            remember_settings(connection, context.project, unknown)
+    _change(context.studio, context.project, wanted)
     return bool(wanted)
-
-
-def settings_before(store: Store, project: int, only: Collection[str] | None = None) -> Json:
-    """The settings that were changed, or some of them, as they were before."""
-    with store.data.connect() as connection:
-        before = read_settings_before(connection, project)
-    if before.get("model_version", "") is None:
-        before["model_version"] = ""  # Label Studio sets null when it deletes a version, but does not accept it
-    return {name: value for name, value in before.items() if only is None or name in only}
-
-
-def restore_settings(studio: LabelStudio, store: Store, project: int, before: Json) -> None:
-    """Give settings the values from before.
-
-    Label Studio passes a new number of annotations on to all tasks only if none or all of them require more than one,
-    so first all are made to require one.
-    """
-    steps: list[Json] = []
-    if "maximum_annotations" in before:
-        steps = [{"maximum_annotations": 2}, {"maximum_annotations": 1}]
-    for step in (*steps, before):
-        studio.change_project(project, step)
-    with store.data.begin() as connection:
-        forget_settings(connection, project, before)
 
 
 def needed_settings(policy: Policy, facts: ProjectFacts) -> Json:
@@ -70,5 +47,46 @@ def needed_settings(policy: Policy, facts: ProjectFacts) -> Json:
     which tasks come first is decided by which are open.
     """
     sampling = IN_ORDER if facts.sampling == UNCERTAIN_FIRST else facts.sampling
-    wanted = {"maximum_annotations": policy.min_answers, "overlap_cohort_percentage": 100, "sampling": sampling}
+    wanted = {NUMBER: policy.min_answers, "overlap_cohort_percentage": 100, "sampling": sampling}
     return {name: value for name, value in wanted.items() if getattr(facts, name) not in (value, None)}
+
+
+def restore_queue(studio: LabelStudio, store: Store, project: int) -> bool:
+    """Restore what a policy changed; return whether there was anything."""
+    before = {name: value for name, value in _before(store, project).items() if name.startswith(OF_POLICY)}
+    if before:
+        _change(studio, project, {name.removeprefix(OF_POLICY): value for name, value in before.items()})
+        with store.data.begin() as connection:
+            forget_settings(connection, project, before)
+    return bool(before)
+
+
+def restore_settings(studio: LabelStudio, store: Store, project: int) -> Json:
+    """Restore all settings that were changed and return them; what a policy changed first and by itself, because Label
+    Studio may refuse the others."""
+    before = _before(store, project)
+    restore_queue(studio, store, project)
+    others = {name: value for name, value in before.items() if not name.startswith(OF_POLICY)}
+    if others:
+        _change(studio, project, others)
+        with store.data.begin() as connection:
+            forget_settings(connection, project, others)
+    return {name.removeprefix(OF_POLICY): value for name, value in before.items()}
+
+
+def _before(store: Store, project: int) -> Json:
+    with store.data.connect() as connection:
+        before = read_settings_before(connection, project)
+    if before.get("model_version", "") is None:
+        before["model_version"] = ""  # Label Studio sets null when it deletes a version, but does not accept it
+    return before
+
+
+def _change(studio: LabelStudio, project: int, settings: Mapping[str, object]) -> None:
+    """Change settings. Label Studio passes a new number of annotations on to all tasks only if none or all of them
+    require more than one, so first all are made to require one."""
+    steps: list[Json] = [{NUMBER: 2}, {NUMBER: 1}] if NUMBER in settings else []
+    if settings:
+        steps.append(dict(settings))
+    for step in steps:
+        studio.change_project(project, step)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
 from .asking import SharedFacts
 from .memory import MEGABYTE, memory_limit
@@ -54,6 +55,13 @@ class FitMemory:
         """What a policy knew about all tasks when the project was fitted."""
         found = self._fits.get(project)
         return None if found is None else found.shared
+
+    def forget_waiting(self, project: int, opened: Collection[int]) -> None:
+        """Tasks that were opened do not wait any more."""
+        found = self._fits.get(project)
+        if found is not None and found.shared is not None:
+            waiting = tuple(task for task in found.shared.waiting if task not in opened)
+            self._fits[project] = replace(found, shared=replace(found.shared, waiting=waiting))
 
     def clear(self) -> None:
         self._fits.clear()

@@ -256,6 +256,8 @@ class Worker:
                 queue.request_later(connection, claim.project, report.rest_due_in)
             elif report is not None and report.pace is Pace.LIVE:
                 queue.request_when_idle(connection, claim.project, self.settle_seconds)
+            elif report is not None and report.ask_again_in:
+                queue.request_later(connection, claim.project, report.ask_again_in)
         elif action is Action.PARK:
             queue.complete(connection, claim, outcome.reason)
         elif action is Action.RETRY:

@@ -6,19 +6,15 @@ import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 
 from ..errors import EndPass, Interrupted, LabelStudioError, NotFound, Rejected
 from ..labelstudio import ProjectFacts
 from ..records import Json
-from ..store import mirror
 from ..store.predictions import StoredPrediction
 from .context import Pace, PassContext
+from .counters import note_change
 from .existing import existing_predictions
 from .plan import DesiredPrediction, Plan, should_import
-from .pull import TIME_FORMAT
-
-BEFORE_IMPORT = timedelta(seconds=2)  # an annotation that was submitted this long before may still miss its counters
 
 
 @dataclass(frozen=True)
@@ -193,9 +189,8 @@ class _Writer:
             self._created += 1
 
     def _import(self, wanted: list[DesiredPrediction]) -> None:
-        project, since = self._context.project, self._studio.server_time() - BEFORE_IMPORT
-        with self._context.transaction() as connection:
-            mirror.note_import(connection, project, since.strftime(TIME_FORMAT))
+        project = self._context.project
+        note_change(self._context)
         created = self._studio.import_predictions(project, [self._body(one) for one in wanted])
         self._created += created
         self._report(len(wanted))

@@ -6,7 +6,7 @@ from sqlalchemy import Connection, delete
 
 from .mirror import project_table
 from .passes import last_pass_table
-from .policies import policy_table
+from .policies import forget_policy
 from .predictions import forget_predictions, prediction_table, tab_table, task_meta_table, version_table
 from .project_settings import setting_table
 from .results import forget_results
@@ -15,8 +15,8 @@ from .results import forget_results
 def forget_project(connection: Connection, project: int) -> None:
     """Forget a project, also what was to be undone in it; its tasks and annotations go with its row in the mirror."""
     forget_results(connection, project)
-    tables = prediction_table, task_meta_table, last_pass_table, version_table, tab_table, setting_table, policy_table
-    for table in tables:
+    forget_policy(connection, project)
+    for table in (prediction_table, task_meta_table, last_pass_table, version_table, tab_table, setting_table):
         connection.execute(delete(table).where(table.c.project == project))
     connection.execute(delete(project_table).where(project_table.c.id == project))
 

@@ -58,6 +58,7 @@ task_table = Table(
     Column("stamp", String(64), nullable=False),  # digest of what a listing of tasks tells about this one
     Column("required_annotators", Integer, nullable=False),
     Column("is_labeled", Boolean, nullable=False),
+    Column("miscounted", Boolean, nullable=False),  # its counters did not agree with its annotations
     Column("gold_field", Text),  # JSON of the field of task.data that holds the right label
     Column("data", Text),  # JSON: object of the label config → the text annotators see there
 )
@@ -104,6 +105,7 @@ class Task:
     stamp: str
     required_annotators: int
     is_labeled: bool
+    miscounted: bool = False
     gold_field: str | None = None  # JSON
     data: str | None = None  # JSON
 
@@ -113,9 +115,9 @@ class Task:
         return dict(json.loads(self.data)) if self.data else {}
 
     @property
-    def fit_facts(self) -> tuple[int, str, int, str | None, str | None]:
-        """What the consensus depends on."""
-        return self.id, self.created_at, self.required_annotators, self.gold_field, self.data
+    def fit_facts(self) -> tuple[int, str, int, bool, str | None, str | None]:
+        """What the consensus, and which tasks are open, depend on."""
+        return self.id, self.created_at, self.required_annotators, self.is_labeled, self.gold_field, self.data
 
 
 @dataclass(frozen=True)
@@ -240,6 +242,13 @@ def set_required(connection: Connection, project: int, required: Mapping[int, tu
         connection.execute(update(task_table).where(row).values(**values))
 
 
+def set_counted(connection: Connection, project: int, task_ids: Sequence[int]) -> None:
+    """Record that the counters of tasks were checked."""
+    for ids in chunks(task_ids):
+        rows = (task_table.c.project == project) & task_table.c.id.in_(ids)
+        connection.execute(update(task_table).where(rows).values(miscounted=False))
+
+
 def drop_tasks(connection: Connection, project: int, task_ids: Iterable[int], noticed: str) -> None:
     """Remove tasks that are gone from Label Studio; the trail keeps what was said on them."""
     ids = sorted(task_ids)
@@ -298,7 +307,7 @@ def _annotations(
 
 def _fit_facts(
     connection: Connection, project: int, task_ids: Sequence[int]
-) -> set[tuple[int, str, int, str | None, str | None]]:
+) -> set[tuple[int, str, int, bool, str | None, str | None]]:
     return {task.fit_facts for task in read_tasks(connection, project, task_ids).values()}
 
 

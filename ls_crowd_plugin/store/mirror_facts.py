@@ -76,3 +76,14 @@ def read_open_tasks(connection: Connection, project: int) -> set[int]:
     columns = task_table.c
     query = select(columns.id).where(columns.project == project, columns.is_labeled.is_(False))
     return set(connection.execute(query).scalars())
+
+
+def count_open_tried(connection: Connection, project: int) -> dict[int, int]:
+    """Person → how many of these tasks they have annotated or skipped."""
+    task, annotation = task_table.c, annotation_table.c
+    same_task = (annotation.project == task.project) & (annotation.task == task.id)
+    is_open = (task.project == project) & task.is_labeled.is_(False) & annotation.annotator.is_not(None)
+    query = select(annotation.annotator, func.count(annotation.task.distinct()).label("tasks"))
+    query = query.select_from(task_table.join(annotation_table, same_task))
+    rows = connection.execute(query.where(is_open).group_by(annotation.annotator))
+    return {int(row.annotator): int(row.tasks) for row in rows}

@@ -1,13 +1,15 @@
-"""The policies of projects that are asked for answers where they help; a project without one is left as it is."""
+"""The policies of projects that are asked for answers where they help, and since when they have asked for which; a
+project without a policy is left as it is."""
 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Collection, Sequence
 
 from sqlalchemy import Boolean, Column, Connection, Float, Integer, String, Table, delete, select
 
 from ..policy import Policy
-from .sql import Id, data_tables, upsert
+from .sql import Id, chunks, data_tables, upsert
 
 policy_table = Table(
     "crowd_policy",
@@ -19,6 +21,14 @@ policy_table = Table(
     Column("budget", Integer),
     Column("acts", Boolean, nullable=False),
     Column("salt", String(32), nullable=False),  # by which tasks are drawn that nobody should be able to guess
+)
+
+asked_table = Table(
+    "crowd_asked",
+    data_tables,
+    Column("project", Id, primary_key=True, autoincrement=False),
+    Column("task", Id, primary_key=True, autoincrement=False),
+    Column("since", Float(53), nullable=False),  # seconds since 1970 by Label Studio's clock
 )
 
 
@@ -39,4 +49,23 @@ def get_salt(connection: Connection, project: int) -> str:
 
 
 def forget_policy(connection: Connection, project: int) -> None:
-    connection.execute(delete(policy_table).where(policy_table.c.project == project))
+    for table in (policy_table, asked_table):
+        connection.execute(delete(table).where(table.c.project == project))
+
+
+def note_asked(connection: Connection, project: int, tasks: Collection[int], since: float) -> None:
+    """Record since when tasks have been open for one more answer."""
+    for task in tasks:
+        upsert(connection, asked_table, {"project": project, "task": task}, {"since": since})
+
+
+def forget_asked(connection: Connection, project: int, tasks: Sequence[int]) -> None:
+    for chunk in chunks(tasks):
+        rows = (asked_table.c.project == project) & asked_table.c.task.in_(chunk)
+        connection.execute(delete(asked_table).where(rows))
+
+
+def read_asked(connection: Connection, project: int) -> dict[int, float]:
+    """Task → since when it has been open for one more answer."""
+    query = select(asked_table.c.task, asked_table.c.since).where(asked_table.c.project == project)
+    return {int(row.task): float(row.since) for row in connection.execute(query)}

@@ -9,6 +9,8 @@ from sqlalchemy import Column, Connection, String, Table, Text, delete, select
 
 from .sql import Id, data_tables, insert_missing
 
+OF_POLICY = "queue: "  # before the name of a setting: as it was before the policy that acts changed it
+
 setting_table = Table(
     "crowd_setting_before",
     data_tables,

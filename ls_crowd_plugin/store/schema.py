@@ -215,8 +215,9 @@ def _import_time(connection: Connection) -> None:
 
 
 def _policies(connection: Connection) -> None:
-    """The table of policies is new."""
-    del connection
+    """The tables of policies, and of what they asked for, are new; tasks say whether their counters are wrong."""
+    if not _has_column(connection, "crowd_task", "miscounted"):
+        _execute(connection, "crowd_task: ALTER TABLE crowd_task ADD COLUMN miscounted BOOLEAN DEFAULT FALSE NOT NULL")
 
 
 def _queue_and_leases(connection: Connection) -> None:

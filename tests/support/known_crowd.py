@@ -13,7 +13,7 @@ import numpy as np
 from ls_crowd_plugin.chart_records import Figures
 from ls_crowd_plugin.controls import read_config
 from ls_crowd_plugin.pipeline.annotator_records import annotator_records
-from ls_crowd_plugin.pipeline.asking import Decisions, Steering, asked_of, people_of
+from ls_crowd_plugin.pipeline.asking import Asked, Decisions, Steering, people_of
 from ls_crowd_plugin.pipeline.crowd import Crowd, build_crowd
 from ls_crowd_plugin.pipeline.figures import figures
 from ls_crowd_plugin.pipeline.forecast import describe
@@ -64,7 +64,13 @@ class KnownCrowd:
     @property
     def _decisions(self) -> Decisions:
         annotations = list(self.crowd.annotations.values())
-        asked = asked_of({task: make_task(task) for task in self.crowd.answer_counts}, annotations, False)
+        answered: dict[int, set[int]] = {task: set() for task in self.crowd.answer_counts}
+        for task, who in self.crowd.annotations:
+            answered[task].add(who)
+        asked = {
+            task: Asked(frozenset(people), frozenset(), len(people), make_task(task).required_annotators, False)
+            for task, people in answered.items()
+        }
         probes = frozenset(task_of(unit) for unit, _ in self.crowd.gold)
         steering = Steering.of(Policy(acts=False), asked, probes, people_of(annotations), "salt")
         confidence = {label.record.task: label.blind_confidence for label in self.labels}

@@ -141,18 +141,30 @@ class StudioRows:
             self._count_annotations(task)
 
     def open_tasks(self, annotator: int | None = None, project: int = PROJECT) -> list[int]:
-        """The tasks that Label Studio's queue would serve to somebody, or to anybody."""
+        """The tasks that Label Studio's queue would serve to somebody, or to anybody who has not answered them."""
         return [
             task
             for task in self._tasks_of(project)
             if not self.task_rows[task]["is_labeled"]
-            and len(self._people(task)) < self.task_rows[task]["overlap"]
+            and self._takes_place(task, annotator) < self.task_rows[task]["overlap"]
             and annotator not in {one["completed_by"] for one in self.task_rows[task]["annotations"]}
         ]
 
+    def _takes_place(self, task: int, annotator: int | None) -> int:
+        """How many annotations keep a task from somebody."""
+        mode = self.project_rows[PROJECT]["skip_queue"]
+
+        def is_ignored(one: Json) -> bool:
+            is_own = one["completed_by"] == annotator
+            is_requeued = {"REQUEUE_FOR_ME": is_own, "REQUEUE_FOR_OTHERS": not is_own, "IGNORE_SKIPPED": False}[mode]
+            return bool(one["ground_truth"]) or (bool(one["was_cancelled"]) and is_requeued)
+
+        return sum(not is_ignored(one) for one in self.task_rows[task]["annotations"])
+
     def _people(self, task: int) -> set[str]:
         annotations = self.task_rows[task]["annotations"]
-        return {str(one["completed_by"]) for one in annotations if not one["was_cancelled"]}
+        skips_count = self.project_rows[PROJECT]["skip_queue"] == "IGNORE_SKIPPED"
+        return {str(one["completed_by"]) for one in annotations if skips_count or not one["was_cancelled"]}
 
     def _new_id(self) -> int:
         self._last_id += 1

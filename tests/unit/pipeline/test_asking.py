@@ -7,22 +7,32 @@ from typing import Any, ClassVar
 
 import pytest
 
-from ls_crowd_plugin.pipeline.asking import KEPT_OPEN, PROBES_PER_PERSON, SPARE, Asked, People, SharedFacts, Steering
+from ls_crowd_plugin.pipeline.asking import (
+    KEPT_OPEN,
+    OPEN_PER_PERSON,
+    PROBES_PER_PERSON,
+    SPARE,
+    Asked,
+    People,
+    SharedFacts,
+    Steering,
+)
 from ls_crowd_plugin.policy import MIN_CHECKED, Policy, Reason
 
 POLICY = Policy(min_answers=2, max_answers=5)
-CHECKED = SharedFacts(checked=MIN_CHECKED)
-THREE = People(frozenset({1, 2, 3}))
+WORKING = frozenset({1, 2, 3})
+THREE = People(WORKING, WORKING)
+CHECKED = SharedFacts(checked=MIN_CHECKED, people=THREE)
 
 
 def asked(*people: int, skipped: tuple[int, ...] = (), required: int = 1) -> Asked:
-    return Asked(frozenset(people), frozenset(skipped), required, len(people) >= required)
+    return Asked(frozenset(people), frozenset(skipped), len(people), required, len(people) >= required)
 
 
 def decide(
     one: Asked, confidence: float | None = None, policy: Policy = POLICY, shared: SharedFacts = CHECKED
 ) -> Reason:
-    steering = Steering.of(policy, {1: one}, frozenset(), THREE, "salt", shared)
+    steering = Steering.of(policy, {1: one}, frozenset(), THREE, "salt", shared=shared)
     return steering.decide({} if confidence is None else {1: confidence}).reasons[1]
 
 
@@ -44,25 +54,26 @@ def test_a_task_is_open_until_its_label_is_settled(one: Asked, confidence: float
 
 
 def test_confidence_closes_nothing_before_enough_gold_was_answered() -> None:
-    unchecked = SharedFacts(checked=MIN_CHECKED - 1)
+    unchecked = SharedFacts(checked=MIN_CHECKED - 1, people=THREE)
     assert decide(asked(1, 2), 0.999, shared=unchecked) is Reason.UNCHECKED
     assert Reason.UNCHECKED.is_open
 
 
 class TestTurns:
-    """Tasks that are closed and not settled are opened while fewer are open than the people at work need."""
+    """A hundred tasks that are closed and not settled; people 1 and 2 have answered all of them, and person 9 none."""
 
     tasks: ClassVar = {task: asked(*range(1, 3 + task % 3)) for task in range(100)}
     confidence: ClassVar = {task: 0.5 + task / 250 for task in range(100)}
 
-    def opened(self, tasks: Mapping[int, Asked], **shared: Any) -> list[int]:
-        facts = SharedFacts(checked=MIN_CHECKED, **shared)
-        steering = Steering.of(Policy(2, 9), tasks, frozenset(), THREE, "salt", facts)
+    def opened(self, tasks: Mapping[int, Asked], working: tuple[int, ...] = (9,), **shared: Any) -> list[int]:
+        facts = SharedFacts(checked=MIN_CHECKED, people=People(WORKING, frozenset(working)), **shared)
+        steering = Steering.of(Policy(2, 9), tasks, frozenset(), facts.people, "salt", shared=facts)
         return [task for task, reason in steering.decide(self.confidence).reasons.items() if reason.is_open]
 
-    def test_are_for_as_many_tasks_as_people_need(self) -> None:
-        assert len(self.opened(self.tasks)) == SPARE
-        assert len(self.opened(self.tasks, working=7)) == SPARE + 14
+    def test_are_for_as_many_tasks_as_people_at_work_need(self) -> None:
+        assert len(self.opened(self.tasks, ())) == SPARE
+        assert len(self.opened(self.tasks, (9,))) == SPARE + OPEN_PER_PERSON
+        assert len(self.opened(self.tasks, tuple(range(10, 17)))) == SPARE + 7 * OPEN_PER_PERSON
 
     def test_begin_where_a_label_is_least_sure_for_its_answers(self) -> None:
         opened = self.opened(self.tasks)
@@ -70,28 +81,39 @@ class TestTurns:
         assert min(urgency[task] for task in opened) > max(urgency[task] for task in self.tasks.keys() - opened)
 
     def test_come_when_fewer_tasks_are_open_elsewhere(self) -> None:
-        assert len(self.opened(self.tasks, open=SPARE - 3)) == 3
-        assert self.opened(self.tasks, open=SPARE) == []
+        enough = SPARE + OPEN_PER_PERSON
+        assert len(self.opened(self.tasks, open=enough - 3)) == 3
+        assert self.opened(self.tasks, open=enough) == []
 
     def test_are_not_taken_from_tasks_that_are_open(self) -> None:
         tasks = {**self.tasks, **{task: asked(1, 2, required=3) for task in range(50, 100)}}
         assert self.opened(tasks, open=50) == list(range(50, 100))
 
-    def test_come_last_for_tasks_that_everybody_has_tried(self) -> None:
-        tasks = {task: asked(1, 2, 3) if task < 50 else asked(1, 2) for task in range(100)}
-        assert min(self.opened(tasks)) == 50
+    def test_are_given_to_tasks_that_a_person_at_work_can_answer(self) -> None:
+        """Twelve tasks are open, and person 9, who works alone, has tried them all."""
+        tasks = {**self.tasks, **{task: asked(1, 2, 9, required=4) for task in range(12)}}
+        opened = [task for task in self.opened(tasks, open=12, open_tried={9: 12}) if task >= 12]
+        assert len(opened) == SPARE
+        elsewhere = self.opened(self.tasks, open=50, open_tried={9: 45})
+        assert len(elsewhere) == SPARE - 5
 
     def test_are_had_by_tasks_with_too_few_answers_at_once(self) -> None:
-        tasks = {task: asked(1, required=2) for task in range(100)}
-        assert len(self.opened(tasks)) == 100
+        assert len(self.opened({task: asked(1, required=2) for task in range(100)})) == 100
 
     def test_leave_the_others_waiting_in_order(self) -> None:
-        steering = Steering.of(Policy(2, 9), self.tasks, frozenset(), THREE, "salt", CHECKED)
+        steering = Steering.of(Policy(2, 9), self.tasks, frozenset(), THREE, "salt", shared=CHECKED)
         decisions = steering.decide(self.confidence)
         waiting = decisions.shared.waiting
         assert {decisions.reasons[task] for task in waiting} == {Reason.WAITING}
-        assert len(waiting) == 100 - SPARE
         assert sorted(waiting, key=lambda task: (self.confidence[task] - 1) / (2 + task % 3)) == list(waiting)
+
+    def test_are_not_kept_by_a_task_that_somebody_took_and_left(self) -> None:
+        tasks = {**self.tasks, **{task: asked(1, 2, required=3) for task in range(SPARE + OPEN_PER_PERSON)}}
+        people = People(WORKING, frozenset({9}))
+        for overdue, more in ((frozenset[int](), 0), (frozenset({0, 1, 2, 3}), 4)):
+            steering = Steering.of(Policy(2, 9), tasks, frozenset(), people, "salt", overdue=overdue)
+            decisions = steering.decide(self.confidence)
+            assert sum(decisions.is_open(task) and not tasks[task].is_open for task in tasks) == more
 
 
 def steering_of(tasks: Mapping[int, Asked], policy: Policy, probes: frozenset[int] = frozenset()) -> Steering:
@@ -114,8 +136,14 @@ class TestProbes:
     probes = frozenset(range(40))
     confidence: ClassVar = dict.fromkeys(range(100), 0.99)
 
-    def kept(self, tasks: Mapping[int, Asked], policy: Policy = POLICY) -> set[int]:
-        reasons = steering_of(tasks, policy, self.probes).decide(self.confidence).reasons
+    def kept(
+        self,
+        tasks: Mapping[int, Asked],
+        policy: Policy = POLICY,
+        probes: frozenset[int] = probes,
+        people: People = THREE,
+    ) -> set[int]:
+        reasons = Steering.of(policy, tasks, probes, people, "salt").decide(self.confidence).reasons
         return {task for task, reason in reasons.items() if reason is Reason.CHECK}
 
     def test_are_kept_open_with_as_many_others_for_people_who_met_few(self) -> None:
@@ -134,6 +162,19 @@ class TestProbes:
         met = dict.fromkeys(range(PROBES_PER_PERSON), asked(1, 2, 3))
         assert self.kept({**self.tasks, **met}) == set()
 
+    def test_are_never_more_than_the_others(self) -> None:
+        tasks = {task: asked(1, 2, 3) if task >= 40 else one for task, one in self.tasks.items()}
+        assert self.kept({**tasks, 99: asked(1, 2)}) & self.probes != set()
+        assert len(self.kept({**tasks, 99: asked(1, 2)})) == 2
+        assert self.kept(tasks) == set()
+
+    def test_are_not_kept_open_for_people_who_are_not_at_work(self) -> None:
+        assert self.kept(self.tasks, people=People(WORKING, frozenset({1, 2}))) == set()
+
+    def test_get_no_more_answers_than_are_allowed(self) -> None:
+        tasks = {task: asked(1, 2, 4, 5, 6) if task not in range(50, 60) else one for task, one in self.tasks.items()}
+        assert self.kept(tasks) == set()
+
     def test_are_not_kept_open_beyond_a_budget(self) -> None:
         assert self.kept({**self.tasks, 100: asked(1)}, Policy(2, 5, budget=210)) == set()
 
@@ -141,7 +182,7 @@ class TestProbes:
         tasks = {task: asked(*range(1, 2 + task % 4)) for task in range(60)}
         confidence = {task: (task % 11) / 10 for task in tasks}
         one, other = (
-            Steering.of(POLICY, tasks, probes, THREE, "salt", CHECKED).decide(confidence).reasons
+            Steering.of(POLICY, tasks, probes, THREE, "salt", shared=CHECKED).decide(confidence).reasons
             for probes in (frozenset[int](), frozenset(range(30)))
         )
         assert one == other

@@ -14,7 +14,7 @@ from tests.support.passes import agreed_studio, pass_over
 from tests.support.transactions import run
 
 SETTINGS = read_settings({"LABEL_STUDIO_URL": "http://studio.example", "LABEL_STUDIO_API_KEY": "key"})
-ACTS = "Tasks are opened for one more answer until they are 95% confident"
+ACTS = "Tasks are opened for one more answer until they are 95 % confident"
 UNCHECKED = "People have answered 0 gold tasks"
 CHANGED = "Somebody changed the settings"
 STUCK = "2 tasks need one more answer"

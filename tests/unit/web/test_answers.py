@@ -55,8 +55,9 @@ def test_saves_a_policy_and_a_pass_is_requested(pages: FlaskClient, app_context:
     ("changes", "words"),
     [
         ({"min_answers": "9", "max_answers": "3"}, "at least 9 and at most 3"),
-        ({"confidence": "30"}, "not between 0.5 and 1"),
-        ({"budget": "-1"}, "must be at least 1"),
+        ({"confidence": "30"}, "not between 0.5 and 0.999"),
+        ({"budget": "-1"}, "from 1 to 1,000,000,000"),
+        ({"max_answers": "101"}, "at most 100 answers"),
         ({"min_answers": "two"}, "must be numbers"),
     ],
 )
