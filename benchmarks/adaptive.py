@@ -42,6 +42,7 @@ from .text_table import Cell, print_table
 
 GUESSING = 0.2  # of the people
 PATIENCE = 20.0  # seconds without an open task after which a project is finished
+MAX_SECONDS = 1800.0  # that people work at most
 
 
 @dataclass
@@ -89,7 +90,8 @@ class Crowd:
         for thread in threads:
             thread.start()
         quiet_since = time.monotonic()
-        while time.monotonic() - quiet_since < PATIENCE:
+        until = quiet_since + MAX_SECONDS
+        while quiet_since + PATIENCE > time.monotonic() < until:
             time.sleep(1.0)
             if self._open_tasks(project):
                 quiet_since = time.monotonic()
