@@ -115,3 +115,27 @@ def test_forty_submits_that_race_the_changes_leave_no_wrong_counter(owner: Http,
     found = rows(owner, project)
     assert [len(row["annotations"]) for row in found] == [3] * 40
     assert [corrected_counters(row, False, is_closed=False) for row in found] == [{}] * 40
+
+
+@pytest.mark.parametrize("skip_queue", ["REQUEUE_FOR_ME", "REQUEUE_FOR_OTHERS", "IGNORE_SKIPPED"])
+def test_a_task_that_others_skipped_or_forged_is_served(
+    owner: Http, label_studio: Server, sqlite_store: Store, skip_queue: str
+) -> None:
+    """Annotations take places in the queue in different ways; a forger writes in others' names."""
+    one, two, three = people(owner, 3)
+    project = make_project(owner, MOOD, [{one: {"mood": "good"}, two: {"mood": "bad"}}, {}], required_annotators=2)
+    owner.patch(f"/api/projects/{project.id}/", {"skip_queue": skip_queue})
+    _, forger = sign_up(label_studio.url, f"forger{project.id}")
+    for who in (one, two, three):
+        project.annotate(project.tasks[1], who, None)
+        body = {"result": project.items({"mood": "bad"}), "completed_by": who}
+        forger.post(f"/api/tasks/{project.tasks[0]}/annotations/", body)
+    with sqlite_store.data.begin() as connection:
+        save_policy(connection, project.id, POLICY)
+    sync_once(owner, sqlite_store, project, method="plu")
+    _, newcomer = sign_up(label_studio.url, f"newcomer{project.id}")
+    order = []
+    while (task := served(newcomer, project)) is not None:
+        order.append(task)
+        newcomer.post(f"/api/tasks/{task}/annotations/", {"result": project.items({"mood": "good"})})
+    assert sorted(order) == project.tasks
