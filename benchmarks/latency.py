@@ -86,7 +86,7 @@ def _measure(http: Http, service: Service, project: int, newcomer: int, tasks: i
     plain: list[float] = []
     hooked: list[float] = []
     for number, task in enumerate(
-        random.choice(others, 2 * submits, replace=False)
+        random.choice(others, min(2 * submits, len(others)), replace=False)
     ):  # in turn, so that the machine is equally busy for both
         http.patch(f"/api/webhooks/{hook}/", {"is_active": bool(number % 2)})
         (hooked if number % 2 else plain).append(submit(http, int(task), newcomer, labels[int(task)]))
