@@ -34,6 +34,7 @@ def test_all_of_them_work(
     live = ensure_project(owner, projects.texts())
     write_csv("ANSWERS.csv", ANSWERS)
     write_csv("GOLD.csv", [("task", "label"), *((f"t{number}", ("cat", "dog")[number % 2]) for number in range(7))])
+    write_csv("gold.csv", [("task", live.project.control), (str(live.tasks[18]), live.project.labels[0])])
     monkeypatch.chdir(tmp_path)
     database = f"sqlite:///{tmp_path / 'crowd.db'}"
     service = Service(label_studio.url, label_studio.key, database, tmp_path, LS_CROWD_METHOD="auto")
