@@ -41,7 +41,6 @@ class Asked:
     taken: int  # answers that Label Studio takes as given, whoever wrote them
     required: int  # answers that Label Studio asks for
     is_labeled: bool
-    miscounted: bool = False  # its counters in Label Studio did not agree with its annotations
 
     @property
     def tried(self) -> frozenset[int]:

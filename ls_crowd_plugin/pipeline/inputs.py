@@ -71,7 +71,6 @@ class Inputs:
                 places_taken(rows[number], self.skip_queue),
                 task.required_annotators,
                 task.is_labeled,
-                task.miscounted,
             )
             for number, task in self.tasks.items()
         }

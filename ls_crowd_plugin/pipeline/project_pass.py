@@ -32,7 +32,7 @@ from .project_fit import ProjectFit
 from .pull import Pulled, pull
 from .queue_settings import prepare_queue
 from .standing import Standing, begin_writing, end_writing, plan_writes, read_standing
-from .steer import Overdue, close_tasks, open_tasks
+from .steer import Overdue, close_tasks, open_tasks, recount
 from .task_meta import copy_task_meta
 from .turns import new_answers, rest_due, results_due_in
 from .usable import summarise
@@ -142,14 +142,15 @@ def _carry_out(
         if is_complete and not takes_long:
             _save_results(context, computed)
     if written.ended_by is None:
-        steered += close_tasks(context, facts, computed.decisions)
+        steered += close_tasks(context, facts, computed.decisions) + recount(context, facts, computed.inputs)
     with context.timed("results"):
         if not written.refused:
             is_covered = (
                 is_complete and written.ended_by is None and steered.is_complete
             )  # or a later pass does the rest
             covered = current if is_covered else without_answers(current)
-            settled = not (plan.deferred or steered.waiting)
+            counters_due = computed.decisions.steering.policy.acts and context.flags.pace is Pace.LIVE
+            settled = not (plan.deferred or steered.waiting or counters_due)
             with context.transaction() as connection:
                 last = LastPass(covered, plan.version, computed.summary, standing.verified_at, settled)
                 save_last_pass(connection, context.project, last)

@@ -21,8 +21,9 @@ from ..records import Json
 from ..store import mirror
 from ..store.policies import forget_asked, get_policy, note_asked, read_asked
 from .asking import Decisions
-from .context import PassContext
+from .context import Pace, PassContext
 from .counters import COUNTERS, is_quiet, note_change, places_taken, repair_counters
+from .inputs import Inputs
 
 BATCH = 20  # tasks read together
 HELD = timedelta(hours=1)  # an open task that is not answered for so long may be held by somebody who left
@@ -84,9 +85,8 @@ def open_tasks(context: PassContext, facts: ProjectFacts, decisions: Decisions) 
 
 
 def close_tasks(context: PassContext, facts: ProjectFacts, decisions: Decisions) -> Steered:
-    """Close tasks that need no more answers, and repair what Label Studio itself has miscounted, as it does where two
-    people submit at the same moment."""
-    return _steer(context, facts, decisions, urgent=False) + _recount(context, facts, decisions)
+    """Close tasks that need no more answers."""
+    return _steer(context, facts, decisions, urgent=False)
 
 
 def _steer(context: PassContext, facts: ProjectFacts, decisions: Decisions, *, urgent: bool) -> Steered:
@@ -122,19 +122,21 @@ def _changes(decisions: Decisions, urgent: bool) -> list[int]:
     return sorted(wanted, key=lambda task: decisions.reasons[task] is not Reason.FEW)
 
 
-def _recount(context: PassContext, facts: ProjectFacts, decisions: Decisions) -> Steered:
-    """Repair the counters of tasks on which nobody has worked for a while."""
-    wrong = [task for task, one in decisions.steering.asked.items() if one.miscounted]
-    if context.flags.dry_run or not decisions.steering.policy.acts or not wrong:
+def recount(context: PassContext, facts: ProjectFacts, inputs: Inputs) -> Steered:
+    """When nobody works, repair what Label Studio itself has miscounted, as it does where two people submit at the same
+    moment: such a task may be served to nobody."""
+    if context.flags.dry_run or context.flags.pace is Pace.LIVE or not inputs.steering.policy.acts:
         return Steered()
-    quiet_since = context.studio.server_time() - timedelta(seconds=context.flags.quiet_seconds)
-    tasks = context.studio.tasks(context.project, wrong, f"{COUNTERS},updated_at")
-    quiet = [int(task["id"]) for task in tasks if is_quiet(task, quiet_since)]
-    closed = {task: not decisions.is_open(task) for task in quiet}
-    repaired = repair_counters(context.studio, context.project, quiet, facts.skips_count, closed=closed)
-    with context.transaction() as connection:
-        mirror.set_counted(connection, context.project, quiet)
-    return Steered(repaired=repaired, waiting=len(wrong) - len(quiet))
+    counts = {task: [0, 0] for task in inputs.tasks}  # answered, skipped
+    for one in inputs.annotations:
+        counts[one.task][one.skipped] += 1
+    wrong = [
+        int(task["id"])
+        for page in context.studio.listed_pages(context.project)
+        for task in page
+        if counts.get(int(task["id"])) not in (None, [task["total_annotations"], task["cancelled_annotations"]])
+    ]
+    return Steered(repaired=repair_counters(context.studio, context.project, wrong, facts.skips_count))
 
 
 def _note_asked(context: PassContext, decisions: Decisions) -> None:

@@ -49,7 +49,6 @@ def parse_task(task: Json, reading: Reading) -> tuple[Task, list[Annotation]]:
         for name, text in reading.texts.items()
         if isinstance(data.get(text.name), str)
     }
-    annotations = [_parse_annotation(int(task["id"]), one) for one in _objects(task.get("annotations"))]
     kept = (None if gold in (None, "") else _dump(gold, sort_keys=True), _dump(texts) if texts else None)
     parsed = Task(
         id=int(task["id"]),
@@ -58,12 +57,10 @@ def parse_task(task: Json, reading: Reading) -> tuple[Task, list[Annotation]]:
         stamp=_stamp(task, kept),
         required_annotators=int(task.get("overlap") or 1),
         is_labeled=bool(task.get("is_labeled")),
-        miscounted="annotations" in task
-        and task.get("total_annotations") != sum(not annotation.skipped for annotation in annotations),
         gold_field=kept[0],
         data=kept[1],
     )
-    return parsed, annotations
+    return parsed, [_parse_annotation(parsed.id, annotation) for annotation in _objects(task.get("annotations"))]
 
 
 def _stamp(task: Json, kept: Sequence[str | None]) -> str:

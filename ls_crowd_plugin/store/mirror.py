@@ -58,7 +58,6 @@ task_table = Table(
     Column("stamp", String(64), nullable=False),  # digest of what a listing of tasks tells about this one
     Column("required_annotators", Integer, nullable=False),
     Column("is_labeled", Boolean, nullable=False),
-    Column("miscounted", Boolean, nullable=False),  # its counters did not agree with its annotations
     Column("gold_field", Text),  # JSON of the field of task.data that holds the right label
     Column("data", Text),  # JSON: object of the label config → the text annotators see there
 )
@@ -105,7 +104,6 @@ class Task:
     stamp: str
     required_annotators: int
     is_labeled: bool
-    miscounted: bool = False
     gold_field: str | None = None  # JSON
     data: str | None = None  # JSON
 
@@ -240,13 +238,6 @@ def set_required(connection: Connection, project: int, required: Mapping[int, tu
         row = (task_table.c.project == project) & (task_table.c.id == task)
         values = {"required_annotators": number, "is_labeled": is_labeled}
         connection.execute(update(task_table).where(row).values(**values))
-
-
-def set_counted(connection: Connection, project: int, task_ids: Sequence[int]) -> None:
-    """Record that the counters of tasks were checked."""
-    for ids in chunks(task_ids):
-        rows = (task_table.c.project == project) & task_table.c.id.in_(ids)
-        connection.execute(update(task_table).where(rows).values(miscounted=False))
 
 
 def drop_tasks(connection: Connection, project: int, task_ids: Iterable[int], noticed: str) -> None:

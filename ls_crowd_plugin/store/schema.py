@@ -215,9 +215,8 @@ def _import_time(connection: Connection) -> None:
 
 
 def _policies(connection: Connection) -> None:
-    """The tables of policies, and of what they asked for, are new; tasks say whether their counters are wrong."""
-    if not _has_column(connection, "crowd_task", "miscounted"):
-        _execute(connection, "crowd_task: ALTER TABLE crowd_task ADD COLUMN miscounted BOOLEAN DEFAULT FALSE NOT NULL")
+    """The tables of policies, and of what they asked for, are new."""
+    del connection
 
 
 def _queue_and_leases(connection: Connection) -> None:
