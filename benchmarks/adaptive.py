@@ -152,8 +152,9 @@ class Crowd:
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, default in (("tasks", 300), ("people", 20), ("gold", 30), ("fixed", 5), ("kills", 0), ("seed", 0)):
+    for name, default in (("tasks", 300), ("people", 20), ("gold", 30), ("fixed", 5), ("seed", 0)):
         arguments.add_argument(f"--{name}", type=int, default=default)
+    arguments.add_argument("--kills", type=int, default=0, help="how often the service is killed")
     arguments.add_argument("--faults", type=float, default=0.0, help="percentage of requests that fail")
     arguments.add_argument("--think", type=float, default=8.0, help="seconds that an answer takes, in the mean")
     arguments.add_argument("--min-answers", type=int, default=2)
