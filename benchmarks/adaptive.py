@@ -179,7 +179,8 @@ def main() -> None:
             "fewest / mean",
         )
         print_table(f"{options.people} people, {options.tasks} tasks", header, rows)
-        print(f"adaptive used {rows[1][1] / rows[0][1]:.0%} of the answers")  # type: ignore[operator]
+        fixed, adaptive = (float(row[1] or 0) for row in rows)
+        print(f"adaptive used {adaptive / fixed:.0%} of the answers")
 
 
 def _fixed(crowd: Crowd, server: Server, folder: Path) -> list[Cell]:

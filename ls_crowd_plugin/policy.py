@@ -99,10 +99,6 @@ class Asking:
         return self.checked >= MIN_CHECKED
 
     @property
-    def open(self) -> int:
-        return sum(number for reason, number in self.tasks.items() if Reason(reason).is_open)
-
-    @property
     def needed(self) -> str:
         """How many answers are still needed, in words."""
         low, high = self.forecast.low, self.forecast.high

@@ -14,11 +14,13 @@ change is noticed, from the cheapest way to the most thorough:
                               compared with a list of them: catches the rest
     pull_rule     mirror      what decides how a task is read: when it changes, all tasks are read again
     revision      mirror      rises when an answer, or anything else that counts, changes
-    fingerprint   last pass   revision, label config, owner, gold and recipe: the same means the same output; without
-                              the revision if only answered tasks were written
+    fingerprint   last pass   revision, label config, owner, gold, recipe and policy: the same means the same output;
+                              without the revision if only answered tasks were written
     remembered    worker      the last fit, as long as no other part of the fingerprint than the revision changes and no
                               other process has stored newer results: while people answer in a large project, answered
                               tasks get its vote, all others a new fit a minute later
+    asked         policies    since when tasks are open for one more answer: one that nobody answers for an hour may be
+                              held by somebody who left, and is offered once more
     digest        prediction  of all that we write: a prediction is rewritten only if it changes
     basis         prediction  digest of the task's own answers: while people work, an answered task goes first
     verified_at   last pass   once an hour all predictions are compared one by one, in case somebody edited them

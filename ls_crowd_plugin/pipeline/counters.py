@@ -72,7 +72,7 @@ def note_change(context: PassContext) -> None:
     """Record that counters may go wrong from now on, so that a pass that is broken off does not leave them so."""
     since = context.studio.server_time() - BEFORE_CHANGE
     with context.transaction() as connection:
-        mirror.note_import(connection, context.project, since.strftime(TIME_FORMAT))
+        mirror.note_counters_in_doubt(connection, context.project, since.strftime(TIME_FORMAT))
 
 
 def check_changed(context: PassContext, facts: ProjectFacts) -> None:
@@ -86,7 +86,7 @@ def check_changed(context: PassContext, facts: ProjectFacts) -> None:
     changed = {int(task["id"]) for page in pages for task in page}
     repair_counters(context.studio, context.project, changed, facts.skips_count)
     with context.transaction() as connection:
-        mirror.note_import_checked(connection, context.project)
+        mirror.note_counters_checked(connection, context.project)
 
 
 def repair_counters(

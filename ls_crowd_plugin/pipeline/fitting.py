@@ -70,8 +70,8 @@ def remember(
 
 
 def _shared_facts(context: PassContext) -> SharedFacts | None:
-    """What a policy knows about all tasks: from the last fit, but with the open tasks of today, and only
-    those next in turn that are still closed."""
+    """What a policy knows about all tasks: from the last fit, but with the tasks that are open now, and only those
+    next in turn that are still closed."""
     shared = context.fits.shared_facts(context.project)
     if shared is None:
         return None

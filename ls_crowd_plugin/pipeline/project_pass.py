@@ -31,10 +31,10 @@ from .plan import DesiredPrediction, Plan, Scope
 from .project_fit import ProjectFit
 from .pull import Pulled, pull
 from .queue_settings import prepare_queue
+from .rest import new_answers, rest_due, results_due_in
 from .standing import Standing, begin_writing, end_writing, plan_writes, read_standing
 from .steer import Overdue, close_tasks, open_tasks, recount
 from .task_meta import copy_task_meta
-from .turns import new_answers, rest_due, results_due_in
 from .usable import summarise
 from .write import Written, settings_to_change, write
 
@@ -145,9 +145,8 @@ def _carry_out(
         steered += close_tasks(context, facts, computed.decisions) + recount(context, facts, computed.inputs)
     with context.timed("results"):
         if not written.refused:
-            is_covered = (
-                is_complete and written.ended_by is None and steered.is_complete
-            )  # or a later pass does the rest
+            # What is not covered is done by a later pass.
+            is_covered = is_complete and written.ended_by is None and steered.is_complete
             covered = current if is_covered else without_answers(current)
             counters_due = computed.decisions.steering.policy.acts and context.flags.pace is Pace.LIVE
             settled = not (plan.deferred or steered.waiting or counters_due)

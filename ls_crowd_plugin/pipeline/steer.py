@@ -185,7 +185,7 @@ def _change(
     closed = {number: is_closed for number, (_, is_closed) in changed.items()}
     repaired = repair_counters(context.studio, context.project, changed, facts.skips_count, closed=closed)
     with context.transaction() as connection:
-        mirror.note_import_checked(connection, context.project)
+        mirror.note_counters_checked(connection, context.project)
     return steered + Steered(repaired=repaired)
 
 

@@ -44,7 +44,7 @@ project_table = Table(
     Column("newest_seen_at", Float(53), nullable=False, default=0.0),  # when it was first seen, by this machine's clock
     Column("pull_rule", Text),  # what else the mirror's contents depend on: when it changes, all tasks are pulled again
     Column("audited_at", Float(53), nullable=False, default=0.0),  # seconds since 1970, by this machine's clock
-    Column("imported_since", String(40)),  # since when, by Label Studio's clock, an import may have spoilt counters
+    Column("imported_since", String(40)),  # since when, by Label Studio's clock, counters may be wrong
     Column("revision", Integer, nullable=False, default=0),  # rises whenever anything that counts changes in the mirror
 )
 
@@ -180,14 +180,14 @@ def set_audited(connection: Connection, project: int, at: float) -> None:
     connection.execute(update(project_table).where(project_table.c.id == project).values(audited_at=at))
 
 
-def note_import(connection: Connection, project: int, since: str) -> None:
-    """Record that predictions are about to be imported; an earlier import that was not checked counts, too."""
+def note_counters_in_doubt(connection: Connection, project: int, since: str) -> None:
+    """Record that tasks are about to be changed, or predictions imported; what was not checked before counts, too."""
     unchecked = project_table.c.imported_since.is_(None)
     query = update(project_table).where(project_table.c.id == project, unchecked)
     connection.execute(query.values(imported_since=since))
 
 
-def note_import_checked(connection: Connection, project: int) -> None:
+def note_counters_checked(connection: Connection, project: int) -> None:
     connection.execute(update(project_table).where(project_table.c.id == project).values(imported_since=None))
 
 

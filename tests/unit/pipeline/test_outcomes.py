@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from ls_crowd_plugin.errors import EndPass, LabelStudioError, NotAllowed, Unreachable
-from ls_crowd_plugin.pipeline import project_pass, turns
+from ls_crowd_plugin.pipeline import project_pass, rest
 from ls_crowd_plugin.pipeline.context import Pace, RunFlags
 from ls_crowd_plugin.pipeline.outcome import Kind
 from ls_crowd_plugin.pipeline.plan import VERSION
@@ -249,7 +249,7 @@ class TestResults:
     def test_do_not_wait_if_they_are_old_or_a_person_waits(
         self, flags: RunFlags, seconds: float, memory_store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(turns, "REST_SECONDS", seconds)
+        monkeypatch.setattr(rest, "REST_SECONDS", seconds)
         studio = agreed_studio(FEW)
         pass_over(studio, memory_store)
         change_minds(studio, FEW[0])

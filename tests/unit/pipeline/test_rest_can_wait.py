@@ -8,12 +8,12 @@ import time
 import pytest
 
 from ls_crowd_plugin.errors import EndPass, Interrupted
-from ls_crowd_plugin.pipeline import plan, turns
+from ls_crowd_plugin.pipeline import plan, rest
 from ls_crowd_plugin.pipeline.context import Pace, RunFlags
 from ls_crowd_plugin.pipeline.outcome import Kind, Outcome
 from ls_crowd_plugin.pipeline.plan import VERSION
+from ls_crowd_plugin.pipeline.rest import REST_SECONDS
 from ls_crowd_plugin.pipeline.standing import LISTED_PER_REQUEST
-from ls_crowd_plugin.pipeline.turns import REST_SECONDS
 from ls_crowd_plugin.recipe import Recipe
 from ls_crowd_plugin.store import Store
 from ls_crowd_plugin.store.gold import add_gold
@@ -68,7 +68,7 @@ def test_only_answered_tasks_are_written(studio: MemoryStudio, memory_store: Sto
 class TestLargeProjects:
     @pytest.fixture(autouse=True)
     def even_a_few_tasks_are_many(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(turns, "LARGE_PROJECT", len(FEW) - 1)
+        monkeypatch.setattr(rest, "LARGE_PROJECT", len(FEW) - 1)
 
     def test_get_only_answered_tasks_written_at_once(self, studio: MemoryStudio, memory_store: Store) -> None:
         before = studio.contents()
@@ -92,7 +92,7 @@ class TestLargeProjects:
         disagree(studio)
         live_pass(studio, memory_store, is_superseded=False)
         assert not asked
-        monkeypatch.setattr(turns, "REST_SECONDS", 0.0)
+        monkeypatch.setattr(rest, "REST_SECONDS", 0.0)
         live_pass(studio, memory_store, is_superseded=False)
         assert asked
 
@@ -108,7 +108,7 @@ class TestLargeProjects:
         disagree(studio)
         live_pass(studio, memory_store, is_superseded=False)
         assert studio.labels()[FEW[1]] == before
-        monkeypatch.setattr(turns, "REST_SECONDS", 0.0)
+        monkeypatch.setattr(rest, "REST_SECONDS", 0.0)
         live_pass(studio, memory_store, is_superseded=False)
         assert studio.labels()[FEW[1]] != before
 
@@ -138,7 +138,7 @@ class TestLargeProjects:
         disagree(studio)
         live_pass(studio, memory_store, is_superseded=False)
         assert deleted not in studio.labels()
-        monkeypatch.setattr(turns, "REST_SECONDS", 0.0)
+        monkeypatch.setattr(rest, "REST_SECONDS", 0.0)
         live_pass(studio, memory_store, is_superseded=False)
         assert sorted(studio.labels()) == sorted(FEW)
 
@@ -160,7 +160,7 @@ class TestLargeProjects:
         disagree(studio)
         live_pass(studio, memory_store, is_superseded=False)
         now = time.time()
-        monkeypatch.setattr(turns, "get_results_time", lambda *_: now - age)
+        monkeypatch.setattr(rest, "get_results_time", lambda *_: now - age)
         outcome = live_pass(studio, memory_store, is_superseded=False)
         assert outcome.report is not None
         assert (outcome.report.rest_due_in, changed_tasks(studio, before)) == (0.0, len(FEW))
@@ -203,7 +203,7 @@ def test_the_rest_may_write_ten_predictions_for_each_answer_it_waited_for(
 def test_the_rest_does_not_wait_for_ever(
     studio: MemoryStudio, memory_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "REST_SECONDS", 0.0)
+    monkeypatch.setattr(rest, "REST_SECONDS", 0.0)
     before = studio.contents()
     disagree(studio)
     live_pass(studio, memory_store, is_superseded=True)

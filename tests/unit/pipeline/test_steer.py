@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ls_crowd_plugin.pipeline import asking, fitting, turns
+from ls_crowd_plugin.pipeline import asking, fitting, rest
 from ls_crowd_plugin.pipeline.connect import connect, disconnect
 from ls_crowd_plugin.pipeline.context import Pace, RunFlags
 from ls_crowd_plugin.pipeline.outcome import Kind, PassReport
@@ -249,7 +249,7 @@ def test_a_task_that_somebody_took_and_left_is_offered_to_another(studio: Memory
 def test_while_people_work_the_next_task_is_opened_without_a_new_fit(
     studio: MemoryStudio, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "LARGE_PROJECT", 0)
+    monkeypatch.setattr(rest, "LARGE_PROJECT", 0)
     monkeypatch.setattr(asking, "OPEN_PER_PERSON", 0)
     monkeypatch.setattr(asking, "SPARE", 2)
     fits = FitMemory()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ls_crowd_plugin.errors import Rejected, Unreachable
-from ls_crowd_plugin.pipeline import asking, turns
+from ls_crowd_plugin.pipeline import asking, rest
 from ls_crowd_plugin.pipeline.asking import OPEN_PER_PERSON, SPARE
 from ls_crowd_plugin.pipeline.connect import disconnect
 from ls_crowd_plugin.pipeline.context import Pace, RunFlags
@@ -283,7 +283,7 @@ def test_tasks_are_opened_where_nobody_s_answer_counts_yet(store: Store) -> None
 def test_every_waiting_task_has_its_turn_before_the_next_fit(
     studio: MemoryStudio, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "LARGE_PROJECT", 0)
+    monkeypatch.setattr(rest, "LARGE_PROJECT", 0)
     monkeypatch.setattr(asking, "SPARE", 3)
     monkeypatch.setattr("ls_crowd_plugin.pipeline.fitting.NEXT_IN_TURN", 4)
     finish_the_others(studio)

@@ -12,7 +12,7 @@ import pytest
 
 from ls_crowd_plugin.controls import read_config
 from ls_crowd_plugin.errors import UnusableInput
-from ls_crowd_plugin.pipeline import fitting, turns
+from ls_crowd_plugin.pipeline import fitting, rest
 from ls_crowd_plugin.pipeline.context import Pace, RunFlags
 from ls_crowd_plugin.pipeline.crowd import Crowd, build_crowd
 from ls_crowd_plugin.pipeline.desired import desired_predictions
@@ -63,7 +63,7 @@ def number_of_fits(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
 
 @pytest.fixture(autouse=True)
 def even_a_few_tasks_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "LARGE_PROJECT", len(FEW) - 1)
+    monkeypatch.setattr(rest, "LARGE_PROJECT", len(FEW) - 1)
 
 
 @pytest.fixture
